@@ -1,0 +1,41 @@
+# Every target sets itself up; Python >= 3.11, make and the package registries are all it needs.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow check format bench requirements clean
+
+BIN := .venv/bin
+READY := .venv/.ready
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): scripts/setup.sh pyproject.toml requirements/dev.txt requirements/uv.txt
+	@sh scripts/setup.sh
+
+setup: $(READY) ## make the environment in .venv
+
+demo: $(READY) ## plan a set of pages, simulate it against simpler policies, draw it
+	@$(BIN)/python examples/revisit.py
+
+test: $(READY) ## the tests, doctests and examples of README and docs
+	@$(BIN)/python -m pytest -n 2 -q
+
+test-slow: $(READY) ## the long checks
+	@$(BIN)/python -m pytest -n 2 -q -m slow
+
+check: $(READY) ## format, lint and types
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+format: $(READY) ## rewrite files in the house format
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: $(READY) ## speed and quality, each as a ratio to a named baseline
+	@$(BIN)/python -m benchmarks
+
+requirements: ## compile the pinned, hashed requirement files anew
+	@sh scripts/requirements.sh
+
+clean: ## remove what the targets made
+	rm -rf .venv .tools build dist .mypy_cache .ruff_cache .hypothesis
