@@ -100,9 +100,13 @@ def test_samples_agree_with_the_law(law):
     spread = math.sqrt(law.variance / size)
     assert sample.mean() == pytest.approx(law.mean, abs=5 * spread + 1e-12)
     e = np.exp(-sample / law.mean)
-    assert e.mean() == pytest.approx(float(law.transform(1 / law.mean)), abs=5 * e.std() / math.sqrt(size) + 1e-12)
+    assert e.mean() == pytest.approx(
+        float(law.transform(1 / law.mean)), abs=5 * e.std() / math.sqrt(size) + 1e-12
+    )
     for t in (0.5 * law.mean, law.mean * 1.001, 2 * law.mean):
-        assert (sample <= t).mean() == pytest.approx(float(law.distribution(t)), abs=5 * 0.5 / math.sqrt(size))
+        assert (sample <= t).mean() == pytest.approx(
+            float(law.distribution(t)), abs=5 * 0.5 / math.sqrt(size)
+        )
 
 
 def test_distribution_is_a_distribution(law):

@@ -66,7 +66,9 @@ def print_table(
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left", header_style="bold")
+    table = Table(
+        title=title, caption=caption, title_justify="left", caption_justify="left", header_style="bold"
+    )
     for place, name in enumerate(columns):
         table.add_column(name, justify="left" if place < left else "right", overflow="fold")
     for row in rows:
@@ -86,7 +88,12 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda steps: bar.advance(task, steps)

@@ -37,7 +37,9 @@ class Empirical(Law):
             raise InvalidModel(f"an empirical law needs a list of times, not an array of shape {times.shape}")
         bad = np.flatnonzero(~(np.isfinite(times) & (times >= 0)))
         if bad.size:
-            raise InvalidModel(f"time {bad[0] + 1} of the sample must be a number not below zero, not {times[bad[0]]}")
+            raise InvalidModel(
+                f"time {bad[0] + 1} of the sample must be a number not below zero, not {times[bad[0]]}"
+            )
         if not times.any():
             raise InvalidModel("all times of the sample are zero")
         self._times, counts = np.unique(times, return_counts=True)

@@ -1,8 +1,8 @@
 """What every law of a random time can do.
 
-A law describes a time X >= 0: how long an access, an indexing or a wait takes. The revisit theory needs its
-transform h(s) = E[e^{-sX}] at change rates that may be tiny, where 1 − h(s) and s·E[X] + ln h(s) lose all their
-digits if they are computed as differences. So each law gives the *remainder*
+A law describes a time X >= 0: how long an access, an indexing or a wait takes. The revisit theory needs
+its transform h(s) = E[e^{-sX}] at change rates that may be tiny, where 1 − h(s) and s·E[X] + ln h(s) lose all
+their digits if they are computed as differences. So each law gives the *remainder*
 
     E[e^{-sX} − 1 + sX] >= 0,
 
@@ -85,7 +85,9 @@ class Law(ABC):
         changed = s * self.mean - self.transform_remainder(s)  # 1 − h(s)
         near_one = changed < 0.5
         with np.errstate(divide="ignore"):
-            return np.where(near_one, -np.log1p(-np.where(near_one, changed, 0.0)), -np.log(self.transform(s)))
+            return np.where(
+                near_one, -np.log1p(-np.where(near_one, changed, 0.0)), -np.log(self.transform(s))
+            )
 
     def exponent_deficit(self, s: ArrayLike) -> NDArray[np.float64]:
         """1 − exponent(s) / (s·E[X]), in [0, 1): what the randomness of X takes from the exponent.
@@ -99,7 +101,9 @@ class Law(ABC):
         changed = load - remainder
         small = changed < 0.5
         # s·m − exponent = remainder − (−ln(1−w) − w) with w = 1 − h(s): two small positive terms.
-        gap = np.where(small, remainder - log_remainder(np.where(small, -changed, 0.0)), load - self.exponent(s))
+        gap = np.where(
+            small, remainder - log_remainder(np.where(small, -changed, 0.0)), load - self.exponent(s)
+        )
         return np.where(load > 0, np.maximum(gap, 0.0) / safe, 0.0)
 
     @abstractmethod
@@ -108,7 +112,7 @@ class Law(ABC):
 
     def density(self, t: ArrayLike) -> NDArray[np.float64]:
         """The density at t, elementwise; an error for laws that have none."""
-        raise InvalidModel(f"{self!r} has no density")
+        raise InvalidModel(f"{self!r} has no density, not even at {t}")
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:

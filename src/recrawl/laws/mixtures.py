@@ -108,7 +108,9 @@ class TwoTask(Law):
     def __post_init__(self) -> None:
         object.__setattr__(self, "check_mean", positive("check mean", self.check_mean))
         object.__setattr__(self, "update_mean", positive("update mean", self.update_mean))
-        object.__setattr__(self, "update_probability", positive("update probability", self.update_probability, zero=True))
+        object.__setattr__(
+            self, "update_probability", positive("update probability", self.update_probability, zero=True)
+        )
         if self.update_probability > 1.0:
             raise InvalidModel(f"update probability must be at most 1, not {self.update_probability}")
 
@@ -124,7 +126,9 @@ class TwoTask(Law):
     def transform(self, s: ArrayLike) -> NDArray[np.float64]:
         s = np.asarray(s, dtype=np.float64)
         checked = 1.0 / (1.0 + s * self.check_mean)
-        return checked * (1.0 - self.update_probability * (s * self.update_mean / (1.0 + s * self.update_mean)))
+        return checked * (
+            1.0 - self.update_probability * (s * self.update_mean / (1.0 + s * self.update_mean))
+        )
 
     def transform_remainder(self, s: ArrayLike) -> NDArray[np.float64]:
         # h(s) − 1 + s·E[X] over the common denominator: only positive terms are left (a = s·m1, b = s·m2).

@@ -54,7 +54,9 @@ def checked_subgenerator(name: str, values: ArrayLike) -> NDArray[np.float64]:
     off = matrix - np.diag(np.diag(matrix))
     if (off < 0).any():
         i, j = np.argwhere(off < 0)[0]
-        raise InvalidModel(f"{name}[{i}][{j}] is off the diagonal and must not be negative, not {matrix[i, j]}")
+        raise InvalidModel(
+            f"{name}[{i}][{j}] is off the diagonal and must not be negative, not {matrix[i, j]}"
+        )
     scale = np.abs(np.diag(matrix))
     sums = matrix.sum(axis=1)
     for i in np.flatnonzero(sums > _SUM_TOLERANCE * np.maximum(scale, 1e-300)):

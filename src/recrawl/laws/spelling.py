@@ -20,7 +20,9 @@ __all__ = ["parse_law"]
 def _erlang(mean: float, scv: float = 0.5) -> Erlang:
     stages = round(1.0 / scv) if scv > 0 else 0
     if stages < 1 or abs(scv * stages - 1.0) > 1e-3:
-        raise InvalidModel(f"the scv of an erlang law must be 1, 1/2, 1/3, ..., not {scv:g}; use gamma instead")
+        raise InvalidModel(
+            f"the scv of an erlang law must be 1, 1/2, 1/3, ..., not {scv:g}; use gamma instead"
+        )
     return Erlang(mean, stages)
 
 
@@ -48,7 +50,7 @@ def parse_law(spelling: str) -> Law:
     >>> parse_law("weibull:2")
     Traceback (most recent call last):
     ...
-    recrawl.errors.InvalidModel: unknown law 'weibull' in 'weibull:2'; known are deterministic, exponential, ...
+    recrawl.errors.InvalidModel: unknown law 'weibull' in 'weibull:2'; known are ...
     """
     name, colon, rest = spelling.strip().partition(":")
     if name not in _MAKERS:

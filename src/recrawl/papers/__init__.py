@@ -1,0 +1,8 @@
+"""Every printed number of the papers, recomputed and judged.
+
+Each module answers `rows() -> list[Row]`: `schedule` for Coffman, Liu and Weber.
+"""
+
+from recrawl.papers.row import Row, Verdict
+
+__all__ = ["Row", "Verdict"]
