@@ -1,1 +1,1 @@
-"""Speed and quality of recrawl, each as a ratio to a named baseline in the same run: `python -m benchmarks`."""
+"""Speed and quality, each as a ratio to a named baseline in the same run: `python -m benchmarks`."""

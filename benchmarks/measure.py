@@ -33,7 +33,7 @@ class Measure:
 def seconds(function: Callable[[], object], repeats: int = 5) -> tuple[float, float]:
     """Median and spread (largest minus smallest) of the process's own seconds over `repeats` calls.
 
-    One call before them pays for compilation. Processor time, so that neighbours on a shared machine count less.
+    One call before them pays for compilation. Processor time, so that a shared machine disturbs less.
     """
     function()
     times = []

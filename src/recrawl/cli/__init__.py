@@ -63,7 +63,7 @@ def _run(arguments: list[str]) -> int:
         return 130
     except BrokenPipeError:
         # The reader (head, less) has seen enough; leave quietly, and keep the interpreter's own flush quiet.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         return 0
     except (InvalidModel, ConfigError) as error:
         _complain(str(error))

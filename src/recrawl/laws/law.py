@@ -112,7 +112,7 @@ class Law(ABC):
 
     def density(self, t: ArrayLike) -> NDArray[np.float64]:
         """The density at t, elementwise; an error for laws that have none."""
-        raise InvalidModel(f"{self!r} has no density, not even at {t}")
+        raise InvalidModel(f"{self!r} has no density, not even at {t!r}")
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:

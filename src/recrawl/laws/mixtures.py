@@ -81,7 +81,7 @@ class Hyperexponential(Law):
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
         p, m = self._phases()
-        return rng.standard_exponential(size) * rng.choice(m, size, p=p)
+        return np.asarray(rng.standard_exponential(size) * rng.choice(m, size, p=p))
 
     def scaled(self, mean: float) -> Hyperexponential:
         factor = positive("mean", mean) / self.mean

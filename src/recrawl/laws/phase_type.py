@@ -91,7 +91,8 @@ class PhaseType(Law):
         if self.alpha.size != self.S.shape[0]:
             raise InvalidModel(f"alpha has {self.alpha.size} entries, S has {self.S.shape[0]} rows")
         self.exits = np.maximum(-self.S.sum(axis=1), 0.0)
-        self._times = np.linalg.solve(-self.S, np.ones(self.order))  # mean time to the end from each phase
+        # Mean time to the end from each phase.
+        self._times: NDArray[np.float64] = np.linalg.solve(-self.S, np.ones(self.order)).astype(np.float64)
         self._mean = float(self.alpha @ self._times)
         self.alpha.flags.writeable = self.S.flags.writeable = self.exits.flags.writeable = False
 
@@ -128,7 +129,7 @@ class PhaseType(Law):
     def transform_remainder(self, s: ArrayLike) -> NDArray[np.float64]:
         # s·E[X] − (1 − h(s)) = s² alpha (sI − S)^{-1} (−S)^{-1} 1: nothing is subtracted.
         s = np.asarray(s, dtype=np.float64)
-        return s * s * self._resolvent(s, self._times)
+        return np.asarray(s * s * self._resolvent(s, self._times))
 
     def _at(self, t: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
         from scipy.linalg import expm
