@@ -66,7 +66,7 @@ def expand(
             x = 0.0
             z = 0.0
             smooth = False
-            near_by = own != own
+            near_by = math.isnan(own)
             if exponent[i] > 0.0 and not near_by and a < 1.0 + margin:
                 near_by = a > 1.0 - margin
                 if not near_by or held:

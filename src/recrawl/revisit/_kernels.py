@@ -47,13 +47,19 @@ def solve_gap(a: float, steps: int) -> float:
     if a < 0.72:
         s = math.sqrt(2.0 * a)
         z = 11.744439675448048 + s * (-7.221799447555061 + s * 1.841684668202154)
-        z = 0.30037715117561925 + s * (-1.108203263427465 + s * (4.716664359579003 + s * (-9.921261070203755 + s * z)))
+        z = 0.30037715117561925 + s * (
+            -1.108203263427465 + s * (4.716664359579003 + s * (-9.921261070203755 + s * z))
+        )
         z = s * (1.0000573043271137 + s * (0.32635483124355763 + s * z))
     else:
         q = -math.log1p(-a)
         w = 1.0 / (q + 4.0)
         z = 54708.446636668334 + w * (-162989.025118916 + w * 199508.9662698139)
-        z = q + 5.043373369510229 + w * (-74.43424436835565 + w * (1045.180386707274 + w * (-9869.883696793877 + w * z)))
+        z = (
+            q
+            + 5.043373369510229
+            + w * (-74.43424436835565 + w * (1045.180386707274 + w * (-9869.883696793877 + w * z)))
+        )
     for _ in range(steps):
         e = math.exp(-z)
         excess = gain(z) - a if z < 0.35 else 1.0 - a - (1.0 + z) * e
@@ -63,7 +69,9 @@ def solve_gap(a: float, steps: int) -> float:
 
 
 @compiled
-def page_demand(price: float, exponent: float, base: float, randomised: bool, steps: int) -> tuple[float, float]:
+def page_demand(
+    price: float, exponent: float, base: float, randomised: bool, steps: int
+) -> tuple[float, float]:
     """The frequency that one page is worth at this price, and its slope in ln p."""
     a = price * base
     if not (exponent > 0.0 and a < 1.0):

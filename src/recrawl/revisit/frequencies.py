@@ -12,8 +12,8 @@ optimal exactly when there are a price p >= 0 and for each site a surcharge q_s 
     q_s = 0 unless the ceiling of site s is reached,   p = 0 unless the whole budget is used.
 
 (the Karush-Kuhn-Tucker conditions; `kkt_residual` measures how well they hold). Because the demand of a site falls
-with its price P_s = p + q_s, a ceiling fixes P_s by itself, without regard to p: so each ceiling is one scalar equation,
-and then p is one more. Pages whose value never reaches the price get frequency zero: they change too fast for
+with its price P_s = p + q_s, a ceiling fixes P_s by itself, without regard to p: so each ceiling is one scalar
+equation, and then p is one more. Pages whose value never reaches the price get frequency zero: they change too fast for
 their weight [the paper asks for f > 0; the optimum does not]. A floor gives them accesses all the same.
 """
 
@@ -140,12 +140,18 @@ class _Problem:
     ) -> _Problem:
         size = len(pages)
         low = _NONE if floor is None else checked_vector("floor", _spread(floor, size), size, zero=True)
-        high = _NONE if cap is None else checked_vector("cap", _spread(cap, size), size, zero=True, infinite=True)
+        high = (
+            _NONE
+            if cap is None
+            else checked_vector("cap", _spread(cap, size), size, zero=True, infinite=True)
+        )
         if low.size and high.size and (low > high).any():
             place = int(np.flatnonzero(low > high)[0])
             raise InvalidModel(f"floor[{place}] = {low[place]:g} is above cap[{place}] = {high[place]:g}")
         if low.size and low.sum() > 1.0 + 1e-12:
-            raise InvalidModel(f"the floors need {low.sum():.6g} of the budget; lower them, or raise the budget")
+            raise InvalidModel(
+                f"the floors need {low.sum():.6g} of the budget; lower them, or raise the budget"
+            )
         ceiling = _NONE
         site = pages.site
         if site_ceiling is not None:
@@ -205,13 +211,15 @@ class _Problem:
         """Demand at price zero: what caps and ceilings allow at most."""
         worth = self.exponent > 0
         high = np.where(worth, self.high if self.high.size else np.inf, self.low if self.low.size else 0.0)
-        if reserve.size:
+        if self.site is not None and reserve.size:
             bound = np.zeros(self.ceiling.size)
             np.add.at(bound, self.site, high)
             return float(np.minimum(bound, self.ceiling).sum())
         return float(high.sum())
 
-    def _spend(self, target: float, out: NDArray[np.float64], reserve: NDArray[np.float64]) -> tuple[float, float]:
+    def _spend(
+        self, target: float, out: NDArray[np.float64], reserve: NDArray[np.float64]
+    ) -> tuple[float, float]:
         """Write the demand at the price where it meets `target`; return that price, and what nobody demands."""
         from recrawl.revisit import _kernels
 
@@ -248,13 +256,15 @@ class _Problem:
         near = np.empty(self.exponent.size // 8, dtype=np.int64)
         margin, steps = _FIRST_MARGIN, 1
         for _ in range(6):
-            *smooth, count = _expansion.expand(price, margin, steps, *arrays, out, near)
+            total, slope, curve, count = _expansion.expand(price, margin, steps, *arrays, out, near)
             if count < 0:
                 return None
             places = near[:count]
-            part = [array[places] if array.size else _NONE for array in arrays]
-            series = (float(np.log(price)), *smooth)
-            cheap, dear, _passes = _kernels.find_price(target, price, _TOLERANCE, *part, False, 1, series)
+            exponent, base, low, high, held = (array[places] if array.size else _NONE for array in arrays)
+            series = (float(np.log(price)), total, slope, curve)
+            cheap, dear, _passes = _kernels.find_price(
+                target, price, _TOLERANCE, exponent, base, low, high, held, False, 1, series
+            )
             shift = float(np.log(dear / price))
             if not abs(shift) < 0.5 * margin:
                 return None
@@ -305,7 +315,9 @@ def _spread(bound: ArrayLike, size: int) -> NDArray[np.float64]:
     return np.full(size, values) if values.ndim == 0 else values
 
 
-def _check_site_floors(low: NDArray[np.float64], site: NDArray[np.int64], ceiling: NDArray[np.float64]) -> None:
+def _check_site_floors(
+    low: NDArray[np.float64], site: NDArray[np.int64], ceiling: NDArray[np.float64]
+) -> None:
     if not low.size:
         return
     needed = np.bincount(site, weights=low, minlength=ceiling.size)
@@ -315,7 +327,9 @@ def _check_site_floors(low: NDArray[np.float64], site: NDArray[np.int64], ceilin
         raise InvalidModel(f"the floors of site {s} need {needed[s]:.6g}, above its ceiling {ceiling[s]:.6g}")
 
 
-def access_value(pages: Pages, access: Law, frequency: ArrayLike, *, randomised: bool = False) -> NDArray[np.float64]:
+def access_value(
+    pages: Pages, access: Law, frequency: ArrayLike, *, randomised: bool = False
+) -> NDArray[np.float64]:
     """The weighted freshness that one more access per unit time of each page would buy, at these frequencies.
 
     (c/μ)·(1 − h^{1/f}(1 + L/f)) [Coffman 1999, (8)], or (c/μ)·((1−h)/(1−h+f·h))² for randomised accesses (13).
@@ -327,7 +341,9 @@ def access_value(pages: Pages, access: Law, frequency: ArrayLike, *, randomised:
     worth = np.where(changing, pages.weight / np.where(changing, pages.change_rate, 1.0), 0.0)
     if randomised:
         odds = np.expm1(exponent)
-        return np.asarray(worth * np.where(changing, (odds / np.where(changing, odds + frequency, 1.0)) ** 2, 0.0))
+        return np.asarray(
+            worth * np.where(changing, (odds / np.where(changing, odds + frequency, 1.0)) ** 2, 0.0)
+        )
     visited = changing & (frequency > 0)
     z = exponent / np.where(visited, frequency, 1.0)
     # ∫_0^z t e^{−t} dt as an incomplete gamma function: no cancellation, and not the solver's own series.
@@ -361,7 +377,11 @@ def kkt_residual(
     scale = np.where(price > 0, price, max(float(value.max()), 1e-300))
     excess = (value - price) / scale
     at_low, at_high = x <= low, x >= high
-    wrong = np.where(at_low & at_high, 0.0, np.where(at_low, np.maximum(excess, 0), np.where(at_high, np.maximum(-excess, 0), np.abs(excess))))
+    wrong = np.where(
+        at_low & at_high,
+        0.0,
+        np.where(at_low, np.maximum(excess, 0), np.where(at_high, np.maximum(-excess, 0), np.abs(excess))),
+    )
     residual = [float(wrong.max()), float(np.maximum(low - x, 0).max()), float(np.maximum(x - high, 0).max())]
     total = float(x.sum())
     residual.append(abs(total + found.unused - 1.0))

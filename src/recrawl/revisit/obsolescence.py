@@ -83,7 +83,7 @@ def integer_gap_bound(pages: Pages, access: Law, frequency: ArrayLike) -> NDArra
     >>> lower_bound(pages, access, [0.7, 0.3]).round(4).tolist()
     [0.4678, 0.2701]
     >>> integer_gap_bound(pages, access, [0.7, 0.3]).round(4).tolist()
-    [0.4839, 0.2724]
+    [0.4878, 0.2735]
     """
     frequency = _checked_frequency(frequency, len(pages))
     exponent = pages.exponents(access)
@@ -91,11 +91,15 @@ def integer_gap_bound(pages: Pages, access: Law, frequency: ArrayLike) -> NDArra
     gap = 1.0 / np.where(visited, frequency, 1.0)
     short = np.floor(gap * (1.0 + 1e-15))
     long_share = np.clip(gap - short, 0.0, 1.0)
-    remainder = (1.0 - long_share) * exp_remainder(exponent * short) + long_share * exp_remainder(exponent * (short + 1))
+    remainder = (1.0 - long_share) * exp_remainder(exponent * short) + long_share * exp_remainder(
+        exponent * (short + 1)
+    )
     return _per_page(pages, access, remainder / gap, visited)
 
 
-def _per_page(pages: Pages, access: Law, remainder_rate: NDArray[np.float64], visited: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _per_page(
+    pages: Pages, access: Law, remainder_rate: NDArray[np.float64], visited: NDArray[np.bool_]
+) -> NDArray[np.float64]:
     """Obsolescence rates from Σ R(L·d) per access of the robot."""
     load = pages.change_rate * access.mean
     changing = load > 0
@@ -103,7 +107,9 @@ def _per_page(pages: Pages, access: Law, remainder_rate: NDArray[np.float64], vi
     return np.where(changing, np.where(visited, np.minimum(result, 1.0), 1.0), 0.0)
 
 
-def obsolescence_of_gaps(pages: Pages, access: Law, page: ArrayLike, gap: ArrayLike, count: ArrayLike, cycle: float) -> NDArray[np.float64]:
+def obsolescence_of_gaps(
+    pages: Pages, access: Law, page: ArrayLike, gap: ArrayLike, count: ArrayLike, cycle: float
+) -> NDArray[np.float64]:
     """Obsolescence rates when, in each cycle of `cycle` accesses, page[k] has count[k] gaps of gap[k] accesses.
 
     [Coffman 1999, (3) and Lemma 3.1]. The gaps of an accessed page must fill the cycle.
@@ -115,7 +121,9 @@ def obsolescence_of_gaps(pages: Pages, access: Law, page: ArrayLike, gap: ArrayL
     visited = filled > 0
     wrong = np.flatnonzero(visited & (np.abs(filled - cycle) > 1e-9 * cycle))
     if wrong.size:
-        raise InvalidModel(f"the gaps of page {wrong[0]} sum to {filled[wrong[0]]:g}, not to the cycle {cycle:g}")
+        raise InvalidModel(
+            f"the gaps of page {wrong[0]} sum to {filled[wrong[0]]:g}, not to the cycle {cycle:g}"
+        )
     remainder = exp_remainder(pages.exponents(access)[page] * gap) * count
     rate = np.bincount(page, weights=remainder, minlength=len(pages)) / cycle
     return _per_page(pages, access, rate, visited)
@@ -183,7 +191,9 @@ def proportional_bound(pages: Pages, access: Law) -> float:
         return 0.0
     ratio = pages.weight[changing] / pages.change_rate[changing]
     if not np.allclose(ratio, ratio[0], rtol=1e-9):
-        raise InvalidModel("weights are not proportional to change rates; use lower_bound with optimal frequencies")
+        raise InvalidModel(
+            "weights are not proportional to change rates; use lower_bound with optimal frequencies"
+        )
     exponent = pages.exponents(access)
     load = pages.change_rate * access.mean
     lost = float(load @ access.exponent_deficit(pages.change_rate))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["Pages", "checked_vector"]
 
 
-def checked_vector(name: str, values: ArrayLike, size: int | None = None, *, zero: bool, infinite: bool = False) -> NDArray[np.float64]:
+def checked_vector(
+    name: str, values: ArrayLike, size: int | None = None, *, zero: bool, infinite: bool = False
+) -> NDArray[np.float64]:
     """A vector of rates or weights, or an error that names the first bad entry.
 
     >>> checked_vector("weight", [1.0, 0.0], zero=False)
@@ -34,7 +35,9 @@ def checked_vector(name: str, values: ArrayLike, size: int | None = None, *, zer
     if size is not None and vector.size != size:
         raise InvalidModel(f"{name} has {vector.size} entries for {size} pages")
     # Extremes first: they need no temporary array, and almost every vector is good.
-    if vector.size and not (vector.min() >= 0 and (vector.min() > 0 or zero) and (infinite or vector.max() < np.inf)):
+    if vector.size and not (
+        vector.min() >= 0 and (vector.min() > 0 or zero) and (infinite or vector.max() < np.inf)
+    ):
         good = (vector >= 0) if zero else (vector > 0)
         if not infinite:
             good &= vector < np.inf
@@ -44,7 +47,6 @@ def checked_vector(name: str, values: ArrayLike, size: int | None = None, *, zer
     return vector
 
 
-@dataclass(frozen=True, eq=False)
 class Pages:
     """Pages that change as independent Poisson processes.
 
@@ -56,18 +58,21 @@ class Pages:
     """
 
     change_rate: NDArray[np.float64]
-    weight: NDArray[np.float64] = field(default=None)  # type: ignore[assignment]
-    site: NDArray[np.int64] | None = None
+    weight: NDArray[np.float64]
+    site: NDArray[np.int64] | None
 
-    def __post_init__(self) -> None:
-        rates = checked_vector("change_rate", self.change_rate, zero=True)
-        if rates.size == 0:
+    def __init__(
+        self, change_rate: ArrayLike, weight: ArrayLike | None = None, site: ArrayLike | None = None
+    ) -> None:
+        self.change_rate = checked_vector("change_rate", change_rate, zero=True)
+        size = self.change_rate.size
+        if size == 0:
             raise InvalidModel("there are no pages")
-        object.__setattr__(self, "change_rate", rates)
-        weights = np.ones(rates.size) if self.weight is None else self.weight
-        object.__setattr__(self, "weight", checked_vector("weight", weights, rates.size, zero=False))
-        if self.site is not None:
-            object.__setattr__(self, "site", _checked_site(self.site, rates.size))
+        self.weight = np.ones(size) if weight is None else checked_vector("weight", weight, size, zero=False)
+        self.site = None if site is None else _checked_site(site, size)
+
+    def __repr__(self) -> str:
+        return f"Pages({len(self)} pages, total change rate {self.total_change_rate:g}, {self.sites} sites)"
 
     def __len__(self) -> int:
         return int(self.change_rate.size)
@@ -100,7 +105,9 @@ class Pages:
 def _checked_site(site: ArrayLike, size: int) -> NDArray[np.int64]:
     codes = np.asarray(site)
     if codes.shape != (size,) or codes.dtype.kind not in "iu":
-        raise InvalidModel(f"site must number the site of each of {size} pages, not {codes.dtype} of shape {codes.shape}")
+        raise InvalidModel(
+            f"site must number the site of each of {size} pages, not {codes.dtype} of shape {codes.shape}"
+        )
     if codes.min() < 0:
         raise InvalidModel(f"site[{int(codes.argmin())}] must not be negative, not {codes.min()}")
     return codes.astype(np.int64)

@@ -2,7 +2,7 @@
 
 from recrawl.revisit.sequences.base import IDLE, AccessSequence
 from recrawl.revisit.sequences.due import DueTimes, Windows
-from recrawl.revisit.sequences.others import Bracket, Randomised, RoundRobin, WhittleIndex
+from recrawl.revisit.sequences.others import Bracket, Randomised, RoundRobin, Template, WhittleIndex
 from recrawl.revisit.sequences.partition import (
     GoldenRatio,
     PowerOfTwo,
@@ -22,6 +22,7 @@ __all__ = [
     "PowerOfTwo",
     "Randomised",
     "RoundRobin",
+    "Template",
     "WhittleIndex",
     "Windows",
     "fibonacci",

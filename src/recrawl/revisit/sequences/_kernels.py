@@ -22,7 +22,9 @@ _CHILDREN = 4
 
 
 @compiled
-def heap_push(key: NDArray[np.float64], item: NDArray[np.int32], size: int, new_key: float, new_item: int) -> None:
+def heap_push(
+    key: NDArray[np.float64], item: NDArray[np.int32], size: int, new_key: float, new_item: int
+) -> None:
     """Add an entry to a heap of `size` entries."""
     place = size
     while place > 0:
@@ -37,7 +39,9 @@ def heap_push(key: NDArray[np.float64], item: NDArray[np.int32], size: int, new_
 
 
 @compiled
-def heap_sink(key: NDArray[np.float64], item: NDArray[np.int32], size: int, place: int, new_key: float, new_item: int) -> None:
+def heap_sink(
+    key: NDArray[np.float64], item: NDArray[np.int32], size: int, place: int, new_key: float, new_item: int
+) -> None:
     """Put an entry at `place` or below, where it belongs among `size` entries."""
     while True:
         child = _CHILDREN * place + 1
@@ -234,7 +238,7 @@ def tree_take(
 @compiled
 def lookup(cumulated: NDArray[np.int64], guide: NDArray[np.int32], scale: float, point: int) -> int:
     """The place i with cumulated[i] <= point < cumulated[i+1], from a guess that is almost always right."""
-    i = guide[min(guide.size - 1, int(point * scale))]
+    i = int(guide[min(guide.size - 1, int(point * scale))])
     while cumulated[i + 1] <= point:
         i += 1
     while cumulated[i] > point:
@@ -362,7 +366,9 @@ def alias_take(
 
 
 @compiled
-def round_robin_take(out: NDArray[np.int64], start: int, members: NDArray[np.int64], alive: NDArray[np.uint8]) -> int:
+def round_robin_take(
+    out: NDArray[np.int64], start: int, members: NDArray[np.int64], alive: NDArray[np.uint8]
+) -> int:
     """The members in turn. Return the next place."""
     place = start
     for k in range(out.size):

@@ -9,20 +9,20 @@ import numpy as np
 from recrawl.errors import InvalidModel
 from recrawl.laws._stable import exp_remainder
 from recrawl.revisit.pages import checked_vector
-from recrawl.revisit.sequences.base import AccessSequence
+from recrawl.revisit.sequences.base import IDLE, AccessSequence
 from recrawl.revisit.sequences.due import _spread_phases
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Bracket", "Randomised", "RoundRobin", "WhittleIndex"]
+__all__ = ["Bracket", "Randomised", "RoundRobin", "Template", "WhittleIndex"]
 
 
 class Bracket(AccessSequence):
     """Regular binary sequences, nested [Hajek 1985; Arian and Levy 1992].
 
-    Two pages can be interleaved as evenly as possible: page A has slot n when ⌊(n+1)p⌋ > ⌊np⌋ (a bracket sequence). More
-    pages are put into a binary tree; at each node a bracket sequence decides which side gets the access. The tree
+    Two pages can be interleaved as evenly as possible: one has slot n when ⌊(n+1)p⌋ > ⌊np⌋ (a bracket sequence).
+    More pages are put into a binary tree; at each node a bracket sequence decides which side gets the access. The tree
     joins the two least frequent nodes again and again, so that pages of like frequency share a node.
 
     >>> Bracket([0.5, 0.25, 0.25]).take(8).tolist()
@@ -103,15 +103,22 @@ class WhittleIndex(AccessSequence):
         from recrawl.revisit.sequences import _kernels
 
         _kernels.index_take(
-            out, self._all_exponent, self._excess, self._step, self._scale, self._age, self._decay, self._alive
+            out,
+            self._all_exponent,
+            self._excess,
+            self._step,
+            self._scale,
+            self._age,
+            self._decay,
+            self._alive,
         )
 
 
 class Randomised(AccessSequence):
     """Each access picks a page with probability f, independently [Coffman 1999, Section 4]: the alias method.
 
-    >>> Randomised([0.9, 0.1], np.random.default_rng(1)).take(10).sum() < 5
-    True
+    >>> Randomised([0.9, 0.1], 1).take(10).tolist()
+    [0, 0, 0, 0, 0, 1, 0, 1, 0, 0]
     """
 
     def __init__(self, frequency: ArrayLike, rng: np.random.Generator | int | None = None) -> None:
@@ -147,6 +154,39 @@ class RoundRobin(AccessSequence):
         if frequency.max() > frequency.min() * (1 + 1e-9):
             raise InvalidModel("a round robin gives all pages the same frequency")
         self._members = np.flatnonzero(self._alive)
+        self._place = 0
+
+    def _take(self, out: NDArray[np.int64]) -> None:
+        from recrawl.revisit.sequences import _kernels
+
+        self._place = _kernels.round_robin_take(out, self._place, self._members, self._alive)
+
+
+class Template(AccessSequence):
+    """A list of pages, repeated for ever; −1 is a slot without access.
+
+    >>> Template([1, 0, 1], pages=2).take(7).tolist()
+    [1, 0, 1, 1, 0, 1, 1]
+    """
+
+    def __init__(self, template: ArrayLike, pages: int) -> None:
+        order = np.asarray(template)
+        if order.ndim != 1 or order.size == 0 or order.dtype.kind not in "iu":
+            raise InvalidModel("a template must be a list of page numbers, at least one")
+        if order.min() < IDLE or order.max() >= pages:
+            raise InvalidModel(
+                f"the template names pages from {order.min()} to {order.max()}, but there are {pages}"
+            )
+        self._members = np.where(order == IDLE, pages, order).astype(np.int64)
+        super().__init__(np.bincount(self._members, minlength=pages + 1)[:pages] / order.size)
+
+    def replan(self, frequency: ArrayLike) -> None:
+        """Not possible: a template is its own plan."""
+        raise InvalidModel(
+            f"a template cannot take {np.size(frequency)} new frequencies; make a new template"
+        )
+
+    def _build(self) -> None:
         self._place = 0
 
     def _take(self, out: NDArray[np.int64]) -> None:

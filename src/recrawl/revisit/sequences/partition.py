@@ -58,17 +58,21 @@ def golden_counts(frequency: ArrayLike, k: int) -> NDArray[np.int64]:
     exact = frequency / frequency.sum() * cycle
     # A count that is whole but for rounding stays whole.
     near = np.rint(exact)
-    counts = np.where(np.abs(exact - near) <= 1e-9 * np.maximum(near, 1.0), near, np.floor(exact)).astype(np.int64)
+    counts = np.where(np.abs(exact - near) <= 1e-9 * np.maximum(near, 1.0), near, np.floor(exact)).astype(
+        np.int64
+    )
     missing = cycle - int(counts.sum())
     if not 0 <= missing <= counts.size:
         # Rounding of sums in the largest cycles; the largest count can bear it.
         counts[counts.argmax()] += missing
     elif missing:
         counts[np.argsort(counts - exact, kind="stable")[:missing]] += 1
-    return counts
+    return np.asarray(counts)
 
 
-def golden_gap_counts(counts: NDArray[np.int64], k: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def golden_gap_counts(
+    counts: NDArray[np.int64], k: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Which gaps each page has in a cycle of F_k, and how often: arrays page, gap, count.
 
     A page with F_{k−j} <= M < F_{k−j+1} accesses has the gaps F_j, F_{j+1}, F_{j+2}; they occur M − F_{k−j},
@@ -124,8 +128,8 @@ class _Partition(AccessSequence):
 class GoldenRatio(_Partition):
     """The golden ratio policy [Itai and Rosberg 1984; Coffman 1999, Section 5], streamed.
 
-    No template is built: the point of the next slot is one addition, its page one look-up. Memory O(N). The cycle is the
-    shortest F_k that realises the frequencies exactly, or F_78 (8.9e15 accesses) when none does.
+    No template is built: the point of the next slot is one addition, its page one look-up. Memory O(N). The cycle
+    is the shortest F_k that realises the frequencies exactly, or F_78 (8.9e15 accesses) when none does.
 
     >>> sequence = GoldenRatio([2 / 13, 3 / 13, 3 / 13, 5 / 13])
     >>> " ".join(str(page + 1) for page in sequence.take(13))
@@ -150,7 +154,14 @@ class GoldenRatio(_Partition):
         from recrawl.revisit.sequences import _kernels
 
         self._point = _kernels.golden_take(
-            out, self._point, self._stride, self._cycle, self._cumulated, self._guide, self._scale, self._alive
+            out,
+            self._point,
+            self._stride,
+            self._cycle,
+            self._cumulated,
+            self._guide,
+            self._scale,
+            self._alive,
         )
 
 
