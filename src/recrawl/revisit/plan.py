@@ -115,8 +115,8 @@ def access_law(access: Law | None = None, budget: float | None = None, robots: i
     """The law of the time between two accesses of the whole fleet; 1/mean is the budget.
 
     An access law alone: `robots` robots, budget robots/E[X]. A budget alone: deterministic accesses of mean
-    1/budget. Both: the law rescaled to mean 1/budget with its scv. For several robots this is the limit of many pages: their accesses
-    overlap, and the time between two of them is taken to have the scv of one access.
+    1/budget. Both: the law rescaled to mean 1/budget with its scv. For several robots this is the limit of many
+    pages: their accesses overlap, and the time between two of them is taken to have the scv of one access.
 
     >>> from recrawl.laws import Exponential
     >>> access_law(Exponential(0.5), robots=4).mean, access_law(budget=5.0), access_law(Exponential(9.0), 5.0)
@@ -136,9 +136,9 @@ def access_law(access: Law | None = None, budget: float | None = None, robots: i
 class Plan:
     """Frequencies, their price and what the policy costs.
 
-    `page_obsolescence` is the obsolescence rate of each page under the policy: exact where the policy is cyclic or
-    has a closed form, otherwise averaged over the gaps of `measured_accesses` accesses (0: exact). `lower_bound` is the least
-    cost of any policy within the same limits.
+    `page_obsolescence` is the obsolescence rate of each page under the policy: exact where the policy is cyclic
+    or has a closed form, otherwise averaged over the gaps of `measured_accesses` accesses (0: exact).
+    `lower_bound` is the least cost of any policy within the same limits.
     """
 
     pages: Pages
