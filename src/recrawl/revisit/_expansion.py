@@ -42,6 +42,7 @@ def expand(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
     reserve: NDArray[np.float64],
+    held: NDArray[np.float64],
     out: NDArray[np.float64],
     near: NDArray[np.int64],
 ) -> tuple[float, float, float, int]:
@@ -57,23 +58,20 @@ def expand(
         end = min(exponent.size, start + 4096)
         block, block_slope, block_curve = 0.0, 0.0, 0.0
         for i in range(start, end):
-            own = price
-            held = False
-            if reserve.size > 0 and reserve[i] > price / (1.0 + margin):
-                held = reserve[i] > price * (1.0 + margin)
-                own = reserve[i] if held else math.nan
-            a = own * base[i]
-            x = 0.0
-            z = 0.0
+            if reserve.size > 0 and reserve[i] > price * (1.0 + margin):
+                block += held[i]
+                out[i] = -held[i]
+                continue
+            a = price * base[i]
+            x, z = 0.0, 0.0
             smooth = False
-            near_by = math.isnan(own)
+            near_by = reserve.size > 0 and reserve[i] > price / (1.0 + margin)
             if exponent[i] > 0.0 and not near_by and a < 1.0 + margin:
                 near_by = a > 1.0 - margin
-                if not near_by or held:
-                    z = solve_gap(min(a, 1.0 - 1e-16), steps)
-                    x = exponent[i] / z if a < 1.0 else 0.0
-                    near_by = False
-                    smooth = not held
+                if not near_by:
+                    z = solve_gap(a, steps)
+                    x = exponent[i] / z
+                    smooth = True
             if low.size > 0 and x < low[i] * (1.0 + 2.0 * margin) and not near_by:
                 near_by = smooth and x > low[i] * (1.0 - 2.0 * margin)
                 x = low[i]
@@ -112,6 +110,7 @@ def finish(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
     reserve: NDArray[np.float64],
+    held: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> float:
     """Turn what `expand` left at `price` into frequencies at price·e^shift; return their sum."""
@@ -129,14 +128,13 @@ def finish(
             elif z <= 0.0:
                 x = -z
             else:
-                own = moved
-                if reserve.size > 0:
-                    own = max(moved, reserve[i])
-                x, _ = page_demand(own, exponent[i], base[i], False, 2)
+                x, _ = page_demand(moved, exponent[i], base[i], False, 2)
                 if low.size > 0:
                     x = max(x, low[i])
                 if high.size > 0:
                     x = min(x, high[i])
+                if reserve.size > 0 and reserve[i] > moved:
+                    x = held[i]
             out[i] = x
             block += x
         total += block

@@ -93,13 +93,15 @@ def demand_at(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
     reserve: NDArray[np.float64],
+    held: NDArray[np.float64],
     randomised: bool,
     stride: int,
     steps: int,
 ) -> tuple[float, float]:
     """Total demand at a price and its slope in ln p, over every `stride`-th page.
 
-    Empty `low`, `high`, `reserve`: no floors, no caps, no site whose own price is above `price`. Sums are taken
+    Empty `low`, `high`, `reserve`: no floors, no caps, no sites with a price of their own. A page whose `reserve` (its
+    site's own price) is above `price` is `held` at its demand there. Sums are taken
     in blocks, so that their rounding stays near 1e-15 for any number of pages.
     """
     total = 0.0
@@ -110,12 +112,10 @@ def demand_at(
         block = 0.0
         block_slope = 0.0
         for i in range(start, end, stride):
-            own = price
-            if reserve.size > 0:
-                own = max(price, reserve[i])
-            x, dx = page_demand(own, exponent[i], base[i], randomised, steps)
             if reserve.size > 0 and reserve[i] > price:
-                dx = 0.0
+                block += held[i]
+                continue
+            x, dx = page_demand(price, exponent[i], base[i], randomised, steps)
             if low.size > 0 and x <= low[i]:
                 x = low[i]
                 dx = 0.0
@@ -138,6 +138,7 @@ def write_demand(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
     reserve: NDArray[np.float64],
+    held: NDArray[np.float64],
     randomised: bool,
     out: NDArray[np.float64],
 ) -> float:
@@ -148,14 +149,13 @@ def write_demand(
         end = min(exponent.size, start + 4096)
         block = 0.0
         for i in range(start, end):
-            own = price
-            if reserve.size > 0:
-                own = max(price, reserve[i])
-            x, _ = page_demand(own, exponent[i], base[i], randomised, 2)
+            x, _ = page_demand(price, exponent[i], base[i], randomised, 2)
             if low.size > 0:
                 x = max(x, low[i])
             if high.size > 0:
                 x = min(x, high[i])
+            if reserve.size > 0 and reserve[i] > price:
+                x = held[i]
             out[i] = x
             block += x
         total += block
@@ -173,6 +173,7 @@ def find_price(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
     reserve: NDArray[np.float64],
+    held: NDArray[np.float64],
     randomised: bool,
     stride: int,
     series: tuple[float, float, float, float],
@@ -194,7 +195,9 @@ def find_price(
     reach = 0.5
     steps = 1
     for passes in range(1, 400):
-        total, slope = demand_at(math.exp(t), exponent, base, low, high, reserve, randomised, stride, steps)
+        total, slope = demand_at(
+            math.exp(t), exponent, base, low, high, reserve, held, randomised, stride, steps
+        )
         shift = t - series[0]
         total += series[1] + shift * (series[2] + 0.5 * shift * series[3])
         slope += series[2] + shift * series[3]

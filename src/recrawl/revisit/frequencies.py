@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.errors import InvalidModel, NotConverged
-from recrawl.revisit.pages import checked_vector
+from recrawl.errors import InvalidModel
+from recrawl.revisit._problem import Problem, spread
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -41,16 +41,6 @@ __all__ = [
     "proportional_frequencies",
     "randomised_proportional_frequencies",
 ]
-
-# Demand must meet the budget to this relative accuracy; what is left is spread over the pages between their bounds.
-_TOLERANCE = 1e-13
-# Above this number of pages the price is first found on every n-th page.
-_SAMPLE = 65_536
-# How far the price may move, relatively, while a page's Taylor series is trusted: first guess, then refined.
-_FIRST_MARGIN = 0.05
-_LAST_MARGIN = 0.01
-_NONE = np.empty(0)
-_NO_SERIES = (0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,219 +102,10 @@ def optimal_frequencies(
     >>> found.frequency.round(4).tolist(), round(found.price, 4)     # the fast page is not worth a visit
     ([1.0, 0.0], 0.2642)
     """
-    problem = _Problem.of(pages, access, floor, cap, site_ceiling, randomised)
-    return problem.solve()
-
-
-@dataclass
-class _Problem:
-    """The arrays of one optimisation, empty where there is no bound."""
-
-    exponent: NDArray[np.float64]  # L, or (1 − h)/h for randomised accesses
-    base: NDArray[np.float64]  # μ/c
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    site: NDArray[np.int64] | None
-    ceiling: NDArray[np.float64]
-    randomised: bool
-
-    @classmethod
-    def of(
-        cls,
-        pages: Pages,
-        access: Law,
-        floor: ArrayLike | None,
-        cap: ArrayLike | None,
-        site_ceiling: ArrayLike | None,
-        randomised: bool,
-    ) -> _Problem:
-        size = len(pages)
-        low = _NONE if floor is None else checked_vector("floor", _spread(floor, size), size, zero=True)
-        high = (
-            _NONE
-            if cap is None
-            else checked_vector("cap", _spread(cap, size), size, zero=True, infinite=True)
-        )
-        if low.size and high.size and (low > high).any():
-            place = int(np.flatnonzero(low > high)[0])
-            raise InvalidModel(f"floor[{place}] = {low[place]:g} is above cap[{place}] = {high[place]:g}")
-        if low.size and low.sum() > 1.0 + 1e-12:
-            raise InvalidModel(
-                f"the floors need {low.sum():.6g} of the budget; lower them, or raise the budget"
-            )
-        ceiling = _NONE
-        site = pages.site
-        if site_ceiling is not None:
-            ceiling = checked_vector("site_ceiling", site_ceiling, zero=True, infinite=True)
-            if site is None:
-                site = np.zeros(size, dtype=np.int64)
-            if ceiling.size < pages.sites:
-                raise InvalidModel(f"site_ceiling has {ceiling.size} entries for {pages.sites} sites")
-            _check_site_floors(low, site, ceiling)
-        exponent = pages.exponents(access)
-        if randomised:
-            exponent = np.expm1(exponent)
-        return cls(exponent, pages.change_rate / pages.weight, low, high, site, ceiling, randomised)
-
-    def solve(self) -> Frequencies:
-        frequency = np.empty_like(self.exponent)
-        reserve, site_prices = self._solve_sites(frequency)
-        price, unused = self._solve_all(frequency, reserve)
-        surcharge = np.maximum(site_prices - price, 0.0)
-        return Frequencies(frequency, price, surcharge, unused, self.randomised)
-
-    def _solve_sites(self, frequency: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Each site's own price, at which its demand meets its ceiling; its demand there goes into `frequency`."""
-        if self.site is None or not np.isfinite(self.ceiling).any():
-            return _NONE, np.zeros(max(1, self.ceiling.size))
-        prices = np.zeros(self.ceiling.size)
-        order = np.argsort(self.site, kind="stable")
-        starts = np.searchsorted(self.site[order], np.arange(self.ceiling.size + 1))
-        for s in np.flatnonzero(np.isfinite(self.ceiling)):
-            members = order[starts[s] : starts[s + 1]]
-            if members.size:
-                part = _Problem(
-                    self.exponent[members],
-                    self.base[members],
-                    self.low[members] if self.low.size else _NONE,
-                    self.high[members] if self.high.size else _NONE,
-                    None,
-                    _NONE,
-                    self.randomised,
-                )
-                demand = np.empty(members.size)
-                prices[s], _ = part._spend(float(self.ceiling[s]), demand, _NONE)
-                frequency[members] = demand
-        return prices[self.site], prices
-
-    def _solve_all(self, frequency: NDArray[np.float64], reserve: NDArray[np.float64]) -> tuple[float, float]:
-        if not reserve.size:
-            return self._spend(1.0, frequency, reserve)
-        at_ceiling = frequency.copy()
-        price, unused = self._spend(1.0, frequency, reserve)
-        # A site whose own price is above the common one stays at its ceiling, as it was solved there.
-        held = reserve > price
-        frequency[held] = at_ceiling[held]
-        return price, unused
-
-    def _most(self, reserve: NDArray[np.float64]) -> float:
-        """Demand at price zero: what caps and ceilings allow at most."""
-        worth = self.exponent > 0
-        high = np.where(worth, self.high if self.high.size else np.inf, self.low if self.low.size else 0.0)
-        if self.site is not None and reserve.size:
-            bound = np.zeros(self.ceiling.size)
-            np.add.at(bound, self.site, high)
-            return float(np.minimum(bound, self.ceiling).sum())
-        return float(high.sum())
-
-    def _spend(
-        self, target: float, out: NDArray[np.float64], reserve: NDArray[np.float64]
-    ) -> tuple[float, float]:
-        """Write the demand at the price where it meets `target`; return that price, and what nobody demands."""
-        from recrawl.revisit import _kernels
-
-        arrays = (self.exponent, self.base, self.low, self.high, reserve, self.randomised)
-        most = self._most(reserve)
-        if most <= target:
-            total = _kernels.write_demand(_TINY, *arrays, out)
-            return 0.0, max(0.0, target - total)
-        least = float(self.low.sum()) if self.low.size else 0.0
-        if target <= least:
-            out[:] = self.low if self.low.size else 0.0
-            return float(1.0 / self.base[self.exponent > 0].min()), 0.0
-        guess = 0.25 / float(np.median(self.base[self.exponent > 0][:: max(1, self.base.size // 1000)]))
-        stride = self.exponent.size // _SAMPLE
-        if stride > 1:
-            part = _kernels.find_price(target / stride, guess, 1e-4, *arrays, stride, _NO_SERIES)
-            guess = 0.5 * (part[0] + part[1])
-            price = None if self.randomised else self._spend_many(target, guess, out, reserve)
-            if price is not None:
-                return price, 0.0
-        cheap, dear, passes = _kernels.find_price(target, guess, _TOLERANCE, *arrays, 1, _NO_SERIES)
-        if not (np.isfinite(cheap) and np.isfinite(dear)):
-            raise NotConverged(f"no price meets the budget {target:g} after {passes} passes")
-        self._write_between(cheap, dear, target, out, reserve)
-        return dear, 0.0
-
-    def _spend_many(
-        self, target: float, price: float, out: NDArray[np.float64], reserve: NDArray[np.float64]
-    ) -> float | None:
-        """`_spend` for very many pages by Taylor series; None when too many pages are near an edge or a bound."""
-        from recrawl.revisit import _expansion, _kernels
-
-        arrays = (self.exponent, self.base, self.low, self.high, reserve)
-        near = np.empty(self.exponent.size // 8, dtype=np.int64)
-        margin, steps = _FIRST_MARGIN, 1
-        for _ in range(6):
-            total, slope, curve, count = _expansion.expand(price, margin, steps, *arrays, out, near)
-            if count < 0:
-                return None
-            places = near[:count]
-            exponent, base, low, high, held = (array[places] if array.size else _NONE for array in arrays)
-            series = (float(np.log(price)), total, slope, curve)
-            cheap, dear, _passes = _kernels.find_price(
-                target, price, _TOLERANCE, exponent, base, low, high, held, False, 1, series
-            )
-            shift = float(np.log(dear / price))
-            if not abs(shift) < 0.5 * margin:
-                return None
-            if steps == 2 and cheap == dear and abs(shift) < 1e-3 * margin:
-                total = _expansion.finish(price, shift, *arrays, out)
-                self._spread_rounding(target - total, total, dear, out, reserve)
-                return dear
-            price, margin, steps = dear, _LAST_MARGIN, 2
-        return None
-
-    def _write_between(
-        self, cheap: float, dear: float, target: float, out: NDArray[np.float64], reserve: NDArray[np.float64]
-    ) -> None:
-        """Frequencies that sum to the target, between the demands at two neighbouring prices."""
-        from recrawl.revisit import _kernels
-
-        arrays = (self.exponent, self.base, self.low, self.high, reserve, self.randomised)
-        total = _kernels.write_demand(dear, *arrays, out)
-        if cheap != dear:
-            other = np.empty_like(out)
-            more = _kernels.write_demand(cheap, *arrays, other)
-            if more > total:
-                out += (target - total) / (more - total) * (other - out)
-        else:
-            self._spread_rounding(target - total, total, dear, out, reserve)
-
-    def _spread_rounding(
-        self, rest: float, total: float, price: float, out: NDArray[np.float64], reserve: NDArray[np.float64]
-    ) -> None:
-        """Spread a rounding error over the pages that are not held by a bound."""
-        free = out > 0
-        for bound in (self.low, self.high):
-            if bound.size:
-                free &= out != bound
-        if reserve.size:
-            free &= reserve <= price
-        inside = total if free.all() else float(out[free].sum())
-        if inside > 0:
-            np.multiply(out, 1.0 + rest / inside, out=out, where=free)
-
-
-# The price at which everything that a cap allows is demanded.
-_TINY = 1e-290
-
-
-def _spread(bound: ArrayLike, size: int) -> NDArray[np.float64]:
-    values = np.asarray(bound, dtype=np.float64)
-    return np.full(size, values) if values.ndim == 0 else values
-
-
-def _check_site_floors(
-    low: NDArray[np.float64], site: NDArray[np.int64], ceiling: NDArray[np.float64]
-) -> None:
-    if not low.size:
-        return
-    needed = np.bincount(site, weights=low, minlength=ceiling.size)
-    over = np.flatnonzero(needed > ceiling * (1 + 1e-12))
-    if over.size:
-        s = int(over[0])
-        raise InvalidModel(f"the floors of site {s} need {needed[s]:.6g}, above its ceiling {ceiling[s]:.6g}")
+    problem = Problem.of(pages, access, floor, cap, site_ceiling, randomised)
+    frequency = np.empty(len(pages))
+    price, site_price, unused = problem.solve(frequency)
+    return Frequencies(frequency, price, site_price, unused, randomised)
 
 
 def access_value(
@@ -369,8 +150,8 @@ def kkt_residual(
     """
     size = len(pages)
     x = found.frequency
-    low = np.zeros(size) if floor is None else _spread(floor, size)
-    high = np.full(size, np.inf) if cap is None else _spread(cap, size)
+    low = np.zeros(size) if floor is None else spread(floor, size)
+    high = np.full(size, np.inf) if cap is None else spread(cap, size)
     value = access_value(pages, access, x, randomised=found.randomised)
     site = np.zeros(size, dtype=np.int64) if pages.site is None else pages.site
     price = found.price + found.site_price[site]
