@@ -11,24 +11,29 @@ from recrawl._compiled import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["finish_run", "run_accesses", "start_run"]
+__all__ = ["finish_run", "first_slots", "run_accesses", "start_run"]
 
 IDLE = -1
 
 
 @compiled
+def first_slots(order: NDArray[np.int64], start: int, first: NDArray[np.int64]) -> None:
+    """Note for each page the number of its first slot; −1 stands for none so far."""
+    for k in range(order.size):
+        if order[k] >= 0 and first[order[k]] < 0:
+            first[order[k]] = start + k
+
+
+@compiled
 def start_run(
     rate: NDArray[np.float64],
-    visited: NDArray[np.bool_],
+    age: NDArray[np.float64],
     draws: NDArray[np.float64],
     change: NDArray[np.float64],
 ) -> None:
-    """At time 0 every copy is fresh, but those of pages that are never accessed."""
+    """At time 0 a copy is `age` old; its first change after that access is drawn, and may have been already."""
     for i in range(rate.size):
-        if not visited[i] and rate[i] > 0.0:
-            change[i] = 0.0
-        else:
-            change[i] = draws[i] / rate[i] if rate[i] > 0.0 else np.inf
+        change[i] = draws[i] / rate[i] - age[i] if rate[i] > 0.0 else np.inf
 
 
 @compiled
