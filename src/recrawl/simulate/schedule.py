@@ -115,11 +115,13 @@ def _replicate(
     order_seed, time_seed = seed.spawn(2)
     rng = np.random.default_rng(time_seed)
     order = _order(sequence, order_seed)
-    rate = pages.change_rate
-    change = np.empty(rate.size)
-    stale = np.zeros(rate.size)
+    size = len(pages)
+    changing = pages.change_rate > 0
+    patience = np.where(changing, 1.0 / np.where(changing, pages.change_rate, 1.0), _schedule.NEVER)
+    change = np.empty(size)
+    stale = np.zeros(size)
     ages = _ages(_order(sequence, order_seed), accesses, rng) * (access.mean / robots)
-    _schedule.start_run(rate, ages, rng.standard_exponential(rate.size), change)
+    _schedule.start_run(patience, ages, rng.standard_exponential(size), change)
     busy_until = np.full(robots, -1.0)
     busy_with = np.full(robots, _schedule.IDLE, dtype=np.int64)
     clock, since = 0.0, 0.0
@@ -127,25 +129,25 @@ def _replicate(
     done = 0
     while done < accesses:
         until = warm if done < warm else accesses
-        size = min(_CHUNK, until - done)
+        step = min(_CHUNK, until - done)
         clock = _schedule.run_accesses(
-            order.take(size),
-            access.sample(rng, size),
-            rng.standard_exponential(size),
+            order.take(step),
+            access.sample(rng, step),
+            rng.standard_exponential(step),
             clock,
             since,
             busy_until,
             busy_with,
-            rate,
+            patience,
             change,
             stale,
         )
-        done += size
+        done += step
         if done == warm:
             since = clock
             stale[:] = 0.0
         if progress is not None:
-            progress(size)
+            progress(step)
     _schedule.finish_run(clock, since, change, stale)
     return stale / (clock - since)
 
