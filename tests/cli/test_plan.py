@@ -197,3 +197,22 @@ def test_no_infinity_in_json(recrawl, tmp_path):
     document = recrawl("plan", path, "--budget", "1", "--policy", "uniform", "--json").json
     assert document["cost"] == 0.0
     assert json.dumps(document, allow_nan=False)
+
+
+def test_own_pages_for_each_robot(recrawl, table, tmp_path):
+    path = tmp_path / "plan.csv"
+    arguments = ("plan", table, "--access", "exponential:0.5", "--robots", "2", "--split")
+    document = recrawl(*arguments, "--out", path, "--json").json
+    assert sum(document["pages_of_robot"]) == 5
+    assert document["split_penalty"] > 0
+    assert document["lower_bound"] == pytest.approx(
+        document["shared_lower_bound"] * (1 + document["split_penalty"])
+    )
+    with path.open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert {row["robot"] for row in rows} == {"0", "1"}
+    assert sum(float(row["access_rate"]) for row in rows) == pytest.approx(4.0)
+    assert "splitting raises the lower bound by" in recrawl(*arguments).out
+    wrong = recrawl(*arguments, "--max-interval", "3")
+    assert wrong.code == 2
+    assert "--split goes with" in wrong.err

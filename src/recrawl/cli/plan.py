@@ -21,9 +21,11 @@ from recrawl.cli._inputs import (
     read_limits,
 )
 
+from recrawl.cli._plan_output import draw_plan, print_split, write_plan
+
 if TYPE_CHECKING:
     from recrawl.laws import Law
-    from recrawl.revisit import BudgetPoint, Limits, Plan
+    from recrawl.revisit import Limits, Plan
     from recrawl.tables import PageTable
 
 __all__ = ["register"]
@@ -46,6 +48,9 @@ def plan(
         typer.Option(metavar="R", help="Find the budget whose best obsolescence is R, from 0 to 1."),
     ] = None,
     robots: Robots = 1,
+    split: Annotated[
+        bool, typer.Option("--split", help="Give each robot its own pages instead of one order.")
+    ] = False,
     policy: Annotated[
         str,
         typer.Option(
@@ -88,15 +93,28 @@ def plan(
     table = read_pages(pages)
     law = None if access is None else read_law(access)
     limits = read_limits(table, max_interval, min_interval, site_rate)
+    if split:
+        if limits or accesses or target_obsolescence is not None or plot is not None:
+            raise ConfigError(
+                "--split goes with --robots, --access, --budget, --policy, --out and --json only"
+            )
+        print_split(table, law, budget, robots, policy, out, as_json)
+        return
     if target_obsolescence is not None:
         from recrawl.revisit import budget_for
 
         budget = budget_for(table.pages, target_obsolescence, law, limits).budget
     result = _plan(table, law, budget, robots, policy, limits, measure_accesses)
     if out is not None:
-        _write(out, table, result)
+        write_plan(
+            out,
+            table,
+            frequency=result.frequency,
+            access_rate=result.access_rate,
+            obsolescence=result.page_obsolescence,
+        )
     if plot is not None:
-        _draw(plot, result, limits)
+        draw_plan(plot, result, limits)
     _report(table, result, limits, robots, target_obsolescence, accesses, all_pages, as_json)
 
 
@@ -203,27 +221,6 @@ def _basis(result: Plan) -> str:
     return text
 
 
-def _write(path: Path, table: PageTable, result: Plan) -> None:
-    import numpy as np
-
-    from recrawl.tables import write_table
-
-    columns: dict[str, Any] = {"page": table.names}
-    if result.pages.site is not None:
-        columns["site"] = [table.sites[code] for code in result.pages.site.tolist()]
-    with np.errstate(divide="ignore"):
-        interval = 1.0 / result.access_rate
-    columns |= {
-        "change_rate": result.pages.change_rate,
-        "weight": result.pages.weight,
-        "frequency": result.frequency,
-        "access_rate": result.access_rate,
-        "interval": interval,
-        "obsolescence": result.page_obsolescence,
-    }
-    write_table(path, columns)
-
-
 def _print(table: PageTable, result: Plan, limits: Limits, robots: int) -> None:
     import numpy as np
 
@@ -282,53 +279,3 @@ def _what_if(result: Plan, limits: Limits) -> list[tuple[str, str]]:
         except InvalidModel as error:
             answers.append((word, f"not possible: {error}"))
     return answers
-
-
-def _curve(result: Plan, limits: Limits) -> list[BudgetPoint]:
-    import numpy as np
-
-    from recrawl.revisit import budget_curve
-
-    least = limits.least_budget(result.pages) * (1 + 1e-9)
-    budgets = [float(b) for b in result.budget * np.geomspace(1 / 16, 16, 41) if b >= least]
-    return budget_curve(result.pages, budgets, result.access, limits)
-
-
-def _draw(path: Path, result: Plan, limits: Limits) -> None:
-    import numpy as np
-
-    from recrawl.cli._output import new_figure, save_figure
-
-    figure, (left, right) = new_figure(11.0, 4.5, columns=2)
-    points = _curve(result, limits)
-    left.plot(
-        [p.budget for p in points],
-        [100 * p.obsolescence for p in points],
-        color="#1f5aa6",
-        label="lower bound",
-    )
-    left.plot(
-        [result.budget],
-        [100 * result.obsolescence],
-        "o",
-        color="#c0392b",
-        label=f"this plan ({result.policy})",
-    )
-    left.set(xscale="log", xlabel="budget, accesses per unit time", ylabel="obsolescence, %", ylim=(0, None))
-    left.set_title("What would more budget buy?")
-    left.legend(frameon=False)
-    keep = np.random.default_rng(0).permutation(len(result.pages))[:20_000]
-    visited = keep[(result.frequency[keep] > 0) & (result.pages.change_rate[keep] > 0)]
-    dots = right.scatter(
-        result.pages.change_rate[visited],
-        result.access_rate[visited],
-        c=np.log10(result.pages.weight[visited]),
-        s=9,
-        cmap="viridis",
-    )
-    figure.colorbar(dots, ax=right, label="log10 weight")
-    right.set(xscale="log", yscale="log", xlabel="change rate", ylabel="access rate")
-    right.set_title(f"Access rate of each page ({result.never_visited.size} never visited)")
-    for axes in (left, right):
-        axes.grid(alpha=0.3)
-    save_figure(figure, path)
