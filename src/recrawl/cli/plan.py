@@ -20,7 +20,6 @@ from recrawl.cli._inputs import (
     SiteRate,
     read_limits,
 )
-
 from recrawl.cli._plan_output import draw_plan, print_split, write_plan
 
 if TYPE_CHECKING:
