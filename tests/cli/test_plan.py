@@ -216,3 +216,13 @@ def test_own_pages_for_each_robot(recrawl, table, tmp_path):
     wrong = recrawl(*arguments, "--max-interval", "3")
     assert wrong.code == 2
     assert "--split goes with" in wrong.err
+
+
+def test_curve(recrawl, table):
+    points = recrawl("plan", table, "--budget", "4", "--curve", "--json").json["curve"]
+    assert [point["budget"] for point in points] == pytest.approx([4 * 2.0**k for k in range(-4, 5)])
+    costs = [point["cost"] for point in points]
+    assert costs == sorted(costs, reverse=True)
+    assert "What another budget would give" in recrawl("plan", table, "--budget", "4", "--curve").out
+    floors = recrawl("plan", table, "--budget", "4", "--max-interval", "2", "--curve", "--json").json["curve"]
+    assert min(point["budget"] for point in floors) >= 2.5

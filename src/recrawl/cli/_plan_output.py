@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from recrawl.revisit import BudgetPoint, Limits, Plan
     from recrawl.tables import PageTable
 
-__all__ = ["draw_plan", "print_split", "write_plan"]
+__all__ = ["curve_points", "draw_plan", "print_curve", "print_split", "write_plan"]
 
 
 def write_plan(path: Path, table: PageTable, **more: Any) -> None:
@@ -90,14 +90,32 @@ def print_split(
     )
 
 
-def _curve(result: Plan, limits: Limits) -> list[BudgetPoint]:
+def curve_points(result: Plan, limits: Limits, points: int = 9) -> list[BudgetPoint]:
+    """The best obsolescence at budgets from 1/16 to 16 times the plan's, as far as the floors allow."""
     import numpy as np
 
     from recrawl.revisit import budget_curve
 
     least = limits.least_budget(result.pages) * (1 + 1e-9)
-    budgets = [float(b) for b in result.budget * np.geomspace(1 / 16, 16, 41) if b >= least]
+    budgets = [float(b) for b in result.budget * np.geomspace(1 / 16, 16, points) if b >= least]
     return budget_curve(result.pages, budgets, result.access, limits)
+
+
+def print_curve(points: list[BudgetPoint]) -> None:
+    """Print what other budgets would give."""
+    from recrawl.cli._output import print_table, significant
+
+    rows = [
+        [
+            significant(point.budget),
+            f"{100 * point.obsolescence:.3f} %",
+            significant(point.cost),
+            significant(point.price),
+        ]
+        for point in points
+    ]
+    header = ["budget", "obsolescence, lower bound", "cost, lower bound", "price"]
+    print_table(header, rows, title="What another budget would give", left=0)
 
 
 def draw_plan(path: Path, result: Plan, limits: Limits) -> None:
@@ -106,7 +124,7 @@ def draw_plan(path: Path, result: Plan, limits: Limits) -> None:
     from recrawl.cli._output import new_figure, save_figure
 
     figure, (left, right) = new_figure(11.0, 4.5, columns=2)
-    points = _curve(result, limits)
+    points = curve_points(result, limits, 41)
     left.plot(
         [p.budget for p in points],
         [100 * p.obsolescence for p in points],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,11 +21,11 @@ from recrawl.cli._inputs import (
     SiteRate,
     read_limits,
 )
-from recrawl.cli._plan_output import draw_plan, print_split, write_plan
+from recrawl.cli._plan_output import curve_points, draw_plan, print_curve, print_split, write_plan
 
 if TYPE_CHECKING:
     from recrawl.laws import Law
-    from recrawl.revisit import Limits, Plan
+    from recrawl.revisit import BudgetPoint, Limits, Plan
     from recrawl.tables import PageTable
 
 __all__ = ["register"]
@@ -71,6 +72,9 @@ def plan(
         int | None,
         typer.Option(metavar="N", min=1, help="Accesses over which a cost without closed form is measured."),
     ] = None,
+    curve: Annotated[
+        bool, typer.Option("--curve", help="Add what budgets from 1/16 to 16 times this one would give.")
+    ] = False,
     all_pages: Annotated[
         bool,
         typer.Option("--all-pages", help="List every page in the JSON document, however many there are."),
@@ -114,7 +118,8 @@ def plan(
         )
     if plot is not None:
         draw_plan(plot, result, limits)
-    _report(table, result, limits, robots, target_obsolescence, accesses, all_pages, as_json)
+    points = curve_points(result, limits) if curve else []
+    _report(table, result, limits, robots, target_obsolescence, accesses, all_pages, as_json, points)
 
 
 def _plan(
@@ -153,6 +158,7 @@ def _report(
     accesses: int,
     all_pages: bool,
     as_json: bool,
+    points: list[BudgetPoint],
 ) -> None:
     from recrawl.cli._output import print_json
 
@@ -163,11 +169,15 @@ def _report(
             document["target_obsolescence"] = target
         if accesses:
             document["accesses"] = order
+        if points:
+            document["curve"] = [asdict(point) for point in points]
         print_json(document)
     elif accesses:
         sys.stdout.writelines(f"{name}\n" for name in order)
     else:
         _print(table, result, limits, robots)
+        if points:
+            print_curve(points)
 
 
 def _order(table: PageTable, result: Plan, accesses: int) -> list[str]:
