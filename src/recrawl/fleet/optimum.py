@@ -50,23 +50,29 @@ class OptimalLoad:
 
 
 def optimal_load(
-    service: Law, starvation_weight: float, capacity: int, *, response_weight: float = 0.0
+    service: Law,
+    starvation_weight: float,
+    capacity: int,
+    *,
+    response_weight: float = 0.0,
+    load_price: float = 0.0,
 ) -> OptimalLoad:
-    """The load of least cost γ P(X=0) + P(X=K) (+ response weight × mean response time), globally.
+    """The load of least cost γ P(X=0) + P(X=K), plus response weight × mean response time and price × load.
 
     The cost is exact to rounding; the load, where the cost is flat, to about 1e-8 (M/M/1/K without a response
     weight: 1e-15, by Lemma 1's equation).
 
     >>> from recrawl.laws import TwoTask
     >>> round(optimal_load(TwoTask(2.0, 10.0, 1.0), starvation_weight=2.0, capacity=15).load, 4)
-    1.0676
+    1.0667
     """
     costs = Costs(starvation_weight, response_weight)
-    capacity = checked_capacity(capacity, least=2)
+    capacity, load_price = checked_capacity(capacity, least=2), positive("load price", load_price, zero=True)
 
     def sample(load: float) -> Sample:
         queue = solve(service, load, capacity)
-        return Sample(load, queue, costs.of(queue), 0.0)
+        price = load_price * load
+        return Sample(load, queue, costs.of(queue) + price, price)
 
     guess = mm1k.optimal_load(costs.starvation, capacity)
     known = min(sample(load).cost for load in (guess, 1.0))
@@ -81,11 +87,12 @@ def optimal_load(
     )
     if found.best.choice <= 2 * _SMALLEST_LOAD:
         raise InvalidModel(
-            f"response weight {response_weight:g} makes an indexer that never works the cheapest; lower it"
+            f"response weight {response_weight:g} and price {load_price:g} make an indexer that never works "
+            "the cheapest; lower them"
         )
     minima = [_refined(sample, *triple) for triple in _valleys(found.samples)]
     best = min(minima, key=lambda s: s.cost)
-    if type(service) is Exponential and not costs.response:
+    if type(service) is Exponential and not costs.response and not load_price:
         best = sample(guess)
     return OptimalLoad(
         best.choice,
@@ -140,7 +147,7 @@ def local_minima(
         return Sample(load, queue, costs.of(queue), 0.0)
 
     high = largest_useful_choice(sample, costs, 2.0)
-    low = min(1e-3, 1e-2 * mm1k.optimal_load(costs.starvation, capacity))
+    low = min(1e-6, 1e-3 * mm1k.optimal_load(costs.starvation, capacity))
     samples = [sample(low * (high / low) ** (i / (loads - 1))) for i in range(loads)]
     kept = samples[:1]
     for this in samples[1:]:

@@ -122,10 +122,13 @@ def _(law: Gamma, rate: float, last: int) -> ArrivalCounts:
 
 @arrival_counts.register
 def _(law: Hyperexponential, rate: float, last: int) -> ArrivalCounts:
-    rate, _ = _checked(law, rate, last)
-    spread = rate * np.array(law.means)
-    q = spread / (1.0 + spread)
-    return _mixed(law, rate, last, q, q, np.array(law.probabilities))
+    """Geometric counts: P(A > m) = Σ p q^{m+1}, q = y/(1+y) with y = rate·mean of the phase."""
+    rate, log_none = _checked(law, rate, last)
+    p, spread = np.array(law.probabilities), rate * np.array(law.means)
+    powers = np.exp(-np.arange(last + 1.0)[:, None] * np.log1p(1.0 / spread))  # q^m
+    q, none = spread / (1.0 + spread), 1.0 / (1.0 + spread)
+    excess = float(powers[-1] @ (p * spread))  # q^{last+1}/(1 − q)
+    return ArrivalCounts(powers @ (p * none), powers @ (p * q), excess, log_none)
 
 
 @arrival_counts.register
@@ -172,7 +175,7 @@ def _(law: Lognormal, rate: float, last: int) -> ArrivalCounts:
     can be told from zero, so that even the rarest counts are right.
     """
     rate, _ = _checked(law, rate, last)
-    step = 0.65 / math.sqrt(1.0 + (last + 1.0) * law.sigma**2)
+    step = 0.5 / math.sqrt(1.0 + (last + 4.0) * law.sigma**2)
     z = np.arange(math.floor(-10.0 / step), math.ceil(38.0 / step) + 1) * step
     weights = np.exp(-0.5 * z * z) * (step / math.sqrt(2.0 * math.pi))
     return _mixed_poisson(law, rate, last, np.exp(law.location + law.sigma * z), weights)
