@@ -45,7 +45,8 @@ class SearchReport:
     findings: tuple[Finding, ...]
 
     def __str__(self) -> str:
-        return f"{len(self.findings)} found in {self.cases} cases"
+        found = "no counterexample" if not self.findings else f"{len(self.findings)} counterexamples"
+        return f"{found} in {self.cases} cases"
 
 
 def search_second_minimum(
@@ -54,7 +55,7 @@ def search_second_minimum(
     """Look for costs with several local minima, by scanning many loads for each law, weight and capacity.
 
     >>> str(search_second_minimum([Exponential(1.0)], [0.5, 2.0], [2, 5]))
-    '0 found in 4 cases'
+    'no counterexample in 4 cases'
     """
     cases = list(itertools.product(services, weights, capacities))
     seen = ((case, local_minima(*case, loads=loads)) for case in cases)
@@ -69,7 +70,7 @@ def search_monotonicity(
     For exponential service the derivative by K, which is known in closed form, is looked at as well.
 
     >>> str(search_monotonicity([Exponential(1.0)], [0.5, 2.0], [2, 3, 4]))
-    '0 found in 4 cases'
+    'no counterexample in 4 cases'
     """
     findings, cases = [], 0
     for service, weight in itertools.product(services, weights):

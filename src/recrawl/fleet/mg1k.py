@@ -119,7 +119,7 @@ def _recursion(service: Law, load: float, capacity: int) -> NDArray[np.float64]:
 
     rate = load / service.mean
     counts = arrival_counts(service, rate, capacity - 1)
-    log_scale = _growth(service, rate, load, capacity)
+    log_scale = _growth(service, rate, load, capacity, -counts.log_none)
     scale = math.exp(log_scale)
     ratio = math.exp(log_scale - counts.log_none)  # ω/k_0, even where both underflow
     powers = np.power(scale, np.arange(capacity, dtype=np.float64))  # 1, ω, ω², …
@@ -134,18 +134,21 @@ def _recursion(service: Law, load: float, capacity: int) -> NDArray[np.float64]:
     law[-1] = law[1:-1] @ counts.excesses[:0:-1]
     total = law[0] + load * float(law[1:-1].sum())
     law[1] = counts.tails[0] * ratio * powers[capacity - 2]
-    return law / total
+    return np.asarray(law / total)
 
 
-def _growth(service: Law, rate: float, load: float, capacity: int) -> float:
-    """ln ω, the logarithmic growth of the recursion at loads above one; 0 where no scaling is needed."""
-    steepest = float(service.exponent(rate))
+def _growth(service: Law, rate: float, load: float, capacity: int, steepest: float) -> float:
+    """ln ω, the logarithmic growth of the recursion at loads above one; 0 where no scaling is needed.
+
+    `steepest` is −ln k_0: ω is never below k_0.
+    """
     if load <= 1.0 or steepest * capacity < 600.0:
         return 0.0
     from scipy.optimize import brentq
 
     def excess(log: float) -> float:
-        return float(service.exponent(-rate * math.expm1(log))) + log
+        # A transform that underflows has an exponent beyond `steepest`, which bounds it.
+        return min(float(service.exponent(-rate * math.expm1(log))), steepest) + log
 
     near_one = -1e-9
     if excess(near_one) <= 0.0:

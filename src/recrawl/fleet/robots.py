@@ -12,6 +12,7 @@ lower bound beside it.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -145,7 +146,7 @@ def _exact(problem: _Problem, combinations: int) -> Allocation:
     for _ in range(_MOST_EVALUATIONS):
         queues = [problem.queue(float(rate)) for rate in known]
         own = np.array([problem.costs.of(queue) for queue in queues])
-        between = np.array([problem.costs.bound(a, b) for a, b in zip(queues, queues[1:], strict=False)])
+        between = np.array([problem.costs.bound(a, b) for a, b in itertools.pairwise(queues)])
         place = np.minimum(np.searchsorted(known, rates), len(known) - 1)
         seen = known[place] == rates
         bounds = np.where(seen, own[place], np.append(between, math.inf)[np.maximum(place - 1, 0)]) + prices

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Costs", "Sample", "Searched", "branch_and_bound", "largest_useful_choice"]
 
 # No load beyond this is tried: the optimum is then reported as not found.
-LARGEST_LOAD = 1e6
+LARGEST_LOAD = 1e12
 _MOST_EVALUATIONS = 200_000
 
 

@@ -4,17 +4,20 @@ The indexer checks a page and, with probability p, updates the index; both times
 form of α_K is a sum of two geometric series. Corrected here: the sums start at i = 3, not 2, and the initial
 conditions are u_3 and u_4.
 
-The form is exact but subtracts: in floating point it loses digits where its two roots meet or a root nears one. It
-takes exact fractions too, and serves to check `fleet/mg1k.py`, which is what the optimiser uses.
+The form is exact but subtracts: in floating point it loses digits where its two roots meet. It serves to check
+`fleet/mg1k.py`, which is what the optimiser uses.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from recrawl.fleet.mm1k import checked_capacity
-from recrawl.laws import TwoTask
 from recrawl.laws.law import positive
+
+if TYPE_CHECKING:
+    from recrawl.laws import TwoTask
 
 __all__ = ["TwoTaskRoots", "closed_form_cost", "closed_form_normaliser", "coefficients"]
 
@@ -22,6 +25,7 @@ __all__ = ["TwoTaskRoots", "closed_form_cost", "closed_form_normaliser", "coeffi
 def coefficients(service: TwoTask, load: float) -> tuple[list[float], list[float]]:
     """The polynomials a_0..a_2 and b_0..b_3 of [Talim 2001, Section 4.4]; the b sum to zero.
 
+    >>> from recrawl.laws import TwoTask
     >>> a, b = coefficients(TwoTask(2.0, 10.0, 1.0), load=1.0)
     >>> abs(sum(b)) < 1e-15
     True
@@ -59,23 +63,25 @@ def _roots(a: list[float], b: list[float]) -> tuple[TwoTaskRoots, float]:
     return TwoTaskRoots((first, second), (d1, d2)), alpha2
 
 
-def closed_form_normaliser(service: TwoTask, load: float, capacity: int) -> float:
+def closed_form_normaliser(service: TwoTask, load: float, capacity: int, *, first: int = 3) -> float:
     """α_K = α_2 + Σ_{i=3}^{K} (d_1 λ_1^i + d_2 λ_2^i).
 
-    [Talim 2001, end of Section 4.4], where the sums wrongly start at 2.
+    [Talim 2001, end of Section 4.4], where the sums wrongly start at 2 (`first` = 2 gives the printed value).
 
+    >>> from recrawl.laws import TwoTask
     >>> round(closed_form_normaliser(TwoTask(1.0, 5.0, 0.0), load=2.0, capacity=4), 9)   # M/M/1/K: 1 + ρ + … + ρ^{K−1}
     15.0
     """
     capacity = checked_capacity(capacity, least=2)
     found, alpha2 = _roots(*coefficients(service, load))
-    (first, second), (d1, d2) = found.roots, found.weights
-    return alpha2 + sum(d1 * first**i + d2 * second**i for i in range(3, capacity + 1))
+    (one, two), (d1, d2) = found.roots, found.weights
+    return alpha2 + sum(d1 * one**i + d2 * two**i for i in range(first, capacity + 1))
 
 
 def closed_form_cost(service: TwoTask, load: float, starvation_weight: float, capacity: int) -> float:
     """1 + (γ − α_K)/(1 + ρ α_K). [Talim 2001, (21)]
 
+    >>> from recrawl.laws import TwoTask
     >>> round(closed_form_cost(TwoTask(2.0, 10.0, 1.0), 1.0, 2.0, 15), 9)
     0.164545403
     """

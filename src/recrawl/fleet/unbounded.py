@@ -16,6 +16,7 @@ of positive terms. The numbers of pages at ends of service form a Markov chain, 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -106,6 +107,9 @@ def _during_service(
     stay = np.maximum(1.0 - up - down, 0.0)
     power = np.eye(places + 1)
     moved, spent = np.zeros_like(power), np.zeros_like(power)
+    # Two buffers fed by the same pages differ by pages that were there at the start; each is gone with probability
+    # θ/u in each step (without obsolescence: the buffer is full after as many steps as it has places).
+    settled = (40.0 + math.log(places + 1)) * pace / theta if theta else places
     n, last = 0, 64
     while last <= _MOST_TERMS:
         counts = arrival_counts(service, pace, last)
@@ -115,8 +119,7 @@ def _during_service(
             after = power * stay
             after[:, 1:] += power[:, :-1] * up[:-1]
             after[:, :-1] += power[:, 1:] * down[1:]
-            settled = n % 16 == 0 and float(np.abs(after - power).max()) < 1e-17
-            if settled or excesses[n] < 1e-18 * pace * service.mean:
+            if n >= settled or excesses[n] < 1e-18 * pace * service.mean:
                 # Further steps change nothing, or are too rare to matter: the rest of the mass stays here.
                 moved += counts.tails[n] * after
                 spent += excesses[n] / pace * power
@@ -150,12 +153,13 @@ def unbounded_obsolescent(service: Law, load: float, obsolescence_rate: float) -
 
 @dataclass(frozen=True)
 class SmallestCapacity:
-    """The smallest capacity whose cost is at most `limit` + `tolerance`, the limit being that of an unbounded buffer."""
+    """The smallest capacity whose cost is at most `limit` + `tolerance`; `limit` is an unbounded buffer's cost."""
 
     capacity: int
     cost: float
     limit: float
     tolerance: float
+    obsolescence_rate: float = 0.0
 
 
 def smallest_capacity(
@@ -173,8 +177,8 @@ def smallest_capacity(
     [Talim 2001, Proposition 5].
 
     >>> from recrawl.laws import Exponential
-    >>> smallest_capacity(Exponential(1.0), load=1.0, starvation_weight=1.0, tolerance=0.1)   # 2/(K+1) <= 0.1
-    SmallestCapacity(capacity=19, cost=0.1, limit=0.0, tolerance=0.1)
+    >>> smallest_capacity(Exponential(1.0), load=1.0, starvation_weight=1.0, tolerance=0.1).capacity   # 2/(K+1)
+    19
     """
     tolerance = positive("tolerance", tolerance)
     theta = positive("obsolescence rate", obsolescence_rate, zero=True)
@@ -200,4 +204,4 @@ def smallest_capacity(
             low = middle
         else:
             high = middle
-    return SmallestCapacity(high, cost(high), limit, tolerance)
+    return SmallestCapacity(high, cost(high), limit, tolerance, theta)

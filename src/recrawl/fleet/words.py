@@ -89,7 +89,8 @@ def capacity_in_words(answer: SmallestCapacity) -> str:
     >>> print(capacity_in_words(smallest_capacity(Exponential(1.0), 0.8, 2.0, tolerance=0.01)))
     A capacity of 18 costs 0.4095, within 0.01 of an unbounded buffer (0.4).
     """
+    with_obsolescence = " when waiting pages grow obsolete" if answer.obsolescence_rate else ""
     return (
-        f"A capacity of {answer.capacity} costs {answer.cost:.4g}, "
+        f"A capacity of {answer.capacity} costs {answer.cost:.4g}{with_obsolescence}, "
         f"within {answer.tolerance:g} of an unbounded buffer ({answer.limit:.4g})."
     )

@@ -73,14 +73,14 @@ def simulate_fleet(
         raise InvalidModel(f"at least 2 batches of at least one page, not {batches} with {arrivals} pages")
     rng = np.random.default_rng(seed)
     gap = service.mean / load
-    rings = [np.zeros(max(1, capacity - 1)) for _ in range(3)] if capacity > 1 else [np.zeros(0)] * 3
+    arrived, expires, lengths = (np.zeros(capacity - 1) for _ in range(3))  # the waiting pages
     state = np.array([0.0, IDLE, 0.0, 0.0])
     size = arrivals // batches
     rows = []
     for _ in range(batches + 1):
         gaps = rng.exponential(gap, size)
         patience = rng.exponential(1.0 / theta, size) if theta else np.zeros(0)
-        rows.append(play(gaps, service.sample(rng, size), patience, *rings, state))
+        rows.append(play(gaps, service.sample(rng, size), patience, arrived, expires, lengths, state))
     return _summary(np.array(rows[1:]), size, confidence)
 
 
