@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from recrawl.cli._output import new_figure, print_table, save_figure, significant
@@ -46,7 +47,7 @@ def draw_figures(figures: Sequence[PaperFigure], folder: Path) -> None:
             else:
                 axes.plot(figure.x, curve, label=name)
         axes.set(xlabel=figure.x_label, ylabel=figure.y_label)
-        axes.set_title(f"Figure {figure.number}. {figure.title}", fontsize="medium")
+        axes.set_title(fill(f"Figure {figure.number}. {figure.title}", 70), fontsize="medium")
         axes.grid(visible=True, alpha=0.3)
         axes.legend()
         save_figure(drawing, folder / f"figure-{figure.number}.png")
