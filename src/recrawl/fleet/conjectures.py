@@ -3,6 +3,9 @@
 * [Talim 2001, Lemma 5] allows several minima of the cost over the load; Figure 6 shows one.
 * [Talim 2001, Section 3.3] suspects that the optimal load rises with the capacity when γ < 1 and falls when γ > 1.
 
+With exponential service no counterexample is known. With other laws the second statement is false when γ is near
+one: constant service and γ = 0.9 have optimal loads 1.0435, 1.0045, 0.9951 for K = 2, 3, 4.
+
 A search proves nothing when it finds nothing: it reports how many cases it tried, and every finding.
 """
 

@@ -272,6 +272,8 @@ def _two_task_figures() -> list[Row]:
     minima = search_second_minimum(services, [0.1, 1.0, 10.0], [2, 5, 15], loads=120)
     equal = {p: [optimal_load(TwoTask(2.0, 10.0, p), 1.0, k).load for k in (2, 5, 30)] for p in (1.0, 0.5)}
     monotone = search_monotonicity([_SERVICE], [0.5, 2.0], range(2, 31))
+    turning = 0.99
+    turned = [optimal_load(_SERVICE, turning, k).load for k in (2, 5)]
     return [
         _judged(
             "Figure 6",
@@ -291,5 +293,11 @@ def _two_task_figures() -> list[Row]:
             )
             for p, loads in equal.items()
         ],
-        _judged("Figure 8", "ρ rises for γ < 1, falls for γ > 1", not monotone.findings, str(monotone)),
+        _judged(
+            "Figure 8",
+            "ρ rises for γ < 1, falls for γ > 1",
+            not monotone.findings,
+            str(monotone),
+            f"true of γ = 0.5 and 2; at γ = {turning:g} ρ falls from {turned[0]:.4f} (K = 2) to {turned[1]:.4f} (K = 5)",
+        ),
     ]
