@@ -51,9 +51,10 @@ def test_with_other_service_the_optimal_load_may_move_the_other_way():
     report = search_monotonicity([Deterministic(1.0)], [0.9], [2, 3])
     assert len(report.findings) == 1
     load = np.linspace(0.9, 1.2, 300_001)
-    best = []
-    for alpha in (np.exp(load), np.exp(2 * load) - load * np.exp(load)):
-        best.append(load[np.argmin(1 + (0.9 - alpha) / (1 + load * alpha))])
+    best = [
+        load[np.argmin(1 + (0.9 - alpha) / (1 + load * alpha))]
+        for alpha in (np.exp(load), np.exp(2 * load) - load * np.exp(load))
+    ]
     assert report.findings[0].loads == pytest.approx(best, abs=1e-5)
     assert best[1] < best[0]
 

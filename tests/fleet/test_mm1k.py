@@ -118,7 +118,7 @@ def test_sensitivity_to_equal_weights_is_that_of_a_line():
     assert mm1k.sensitivity(1.0, 11).to_capacity == pytest.approx(0.0, abs=1e-15)
 
 
-@pytest.mark.parametrize("capacity", [0, -3, 2.5, True])
+@pytest.mark.parametrize("capacity", [0, -3, 2.5, True, math.inf, math.nan, "7"])
 def test_bad_capacity(capacity):
     with pytest.raises(InvalidModel, match=f"capacity must be a whole number from 1, not {capacity}"):
         mm1k.loss(1.0, capacity)

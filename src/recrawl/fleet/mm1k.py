@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING
 
 from recrawl.errors import InvalidModel
@@ -49,7 +50,9 @@ def checked_capacity(capacity: int, *, least: int = 1) -> int:
     ...
     recrawl.errors.InvalidModel: capacity must be a whole number from 1, not 0
     """
-    if isinstance(capacity, bool) or int(capacity) != capacity or capacity < least:
+    number: object = capacity
+    bad = isinstance(number, bool) or not isinstance(number, Real) or not math.isfinite(number)
+    if bad or int(capacity) != capacity or capacity < least:
         raise InvalidModel(f"capacity must be a whole number from {least}, not {capacity}")
     return int(capacity)
 

@@ -298,6 +298,7 @@ def _two_task_figures() -> list[Row]:
             "ρ rises for γ < 1, falls for γ > 1",
             not monotone.findings,
             str(monotone),
-            f"true of γ = 0.5 and 2; at γ = {turning:g} ρ falls from {turned[0]:.4f} (K = 2) to {turned[1]:.4f} (K = 5)",
+            f"true of γ = 0.5 and 2; but for γ = {turning:g} ρ falls from {turned[0]:.4f} (K = 2) "
+            f"to {turned[1]:.4f} (K = 5)",
         ),
     ]
