@@ -1,6 +1,7 @@
 """Laws of random times: how long an access, an indexing or a wait takes."""
 
 from recrawl.laws.closed import Deterministic, Erlang, Exponential, Gamma, Uniform
+from recrawl.laws.counts import ArrivalCounts, arrival_counts
 from recrawl.laws.empirical import Empirical
 from recrawl.laws.law import Law
 from recrawl.laws.lognormal import Lognormal
@@ -9,6 +10,7 @@ from recrawl.laws.phase_type import PhaseType
 from recrawl.laws.spelling import parse_law
 
 __all__ = [
+    "ArrivalCounts",
     "Deterministic",
     "Empirical",
     "Erlang",
@@ -20,5 +22,6 @@ __all__ = [
     "PhaseType",
     "TwoTask",
     "Uniform",
+    "arrival_counts",
     "parse_law",
 ]
