@@ -4,10 +4,13 @@ import json
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # Examples are deterministic, so that a failure can be repeated and CI does not flicker.
-settings.register_profile("recrawl", deadline=None, derandomize=True, max_examples=60)
+# A busy machine is no failure either: no deadlines, no health check on speed.
+settings.register_profile(
+    "recrawl", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("RECRAWL_HYPOTHESIS", "recrawl"))
 

@@ -86,7 +86,7 @@ def test_limits(recrawl, table):
         "--max-interval",
         "10",
         "--site-rate",
-        "3",
+        "3.5",
         "--site-rate",
         "s=1",
         "--json",
@@ -95,7 +95,7 @@ def test_limits(recrawl, table):
     assert min(rate.values()) >= 0.1 - 1e-9
     assert rate["a"] + rate["b"] <= 1 + 1e-9
     assert document["unused_budget"] == pytest.approx(0.0, abs=1e-9)
-    assert set(document["site_price"]) == {"s"} or set(document["site_price"]) == {"s", "t"}
+    assert set(document["site_price"]) == {"s"}
     assert document["never_visited"] == 0
 
 
@@ -170,7 +170,12 @@ def test_accesses_in_json(recrawl, table):
         (["--budget", "4", "--site-rate", "fast"], "should read RATE or SITE=RATE"),
         (["--budget", "4", "--site-rate", "-1"], "must not be negative"),
         (["--budget", "4", "--out", "plan.doc"], "must end in .csv"),
-        (["--budget", "4", "--site-rate", "s=0.01", "--max-interval", "100"], "the floors of site 0 need"),
+        (
+            ["--budget", "4", "--site-rate", "s=0.01", "--max-interval", "100"],
+            "needs 0.02 accesses of site 's'",
+        ),
+        (["--budget", "4", "--min-interval", "9", "--max-interval", "5"], "is below its min_interval 9"),
+        (["--budget", "4", "--max-interval", "9", "--policy", "index"], "cannot keep limits"),
         (["--colour"], "No such option"),
         (["--budget", "many"], "Invalid value"),
     ],
@@ -185,15 +190,24 @@ def test_bad_input(recrawl, table, arguments, message):
 
 def test_missing_file(recrawl, tmp_path):
     result = recrawl("plan", tmp_path / "none.csv", "--budget", "4")
-    assert result.code == 1
+    assert result.code == 2
     assert "none.csv: No such file or directory" in result.err
+    assert recrawl("plan", tmp_path, "--budget", "4").code == 2
+
+
+def test_files_to_write_are_looked_at_first(recrawl, table, tmp_path):
+    same = recrawl("plan", table, "--budget", "4", "--out", table)
+    assert same.code == 2
+    assert "would overwrite the table of pages" in same.err
+    assert recrawl("plan", table, "--budget", "4", "--out", tmp_path / "new" / "plan.csv").code == 0
 
 
 def test_no_infinity_in_json(recrawl, tmp_path):
     path = tmp_path / "still.csv"
     path.write_text("page,change_rate\na,0\nb,0\n")
-    result = recrawl("plan", path, "--budget", "1", "--policy", "golden", "--json")
-    assert "nothing to access" in result.err
+    idle = recrawl("plan", path, "--budget", "1", "--policy", "golden", "--json").json
+    assert (idle["obsolescence"], idle["unused_budget"]) == (0.0, 1.0)
+    assert "nothing to access" in recrawl("plan", path, "--budget", "1", "--accesses", "3").err
     document = recrawl("plan", path, "--budget", "1", "--policy", "uniform", "--json").json
     assert document["cost"] == 0.0
     assert json.dumps(document, allow_nan=False)

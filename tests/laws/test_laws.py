@@ -262,3 +262,22 @@ def test_bad_spelling(spelling, message):
 def test_bad_laws(make, message):
     with pytest.raises(InvalidModel, match=message):
         make()
+
+
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_exponents_of_huge_rates_are_finite_and_rise(law):
+    s = np.geomspace(1.0, 1e15, 60) / law.mean
+    exponent = law.exponent(s)
+    assert np.isfinite(exponent).all()
+    assert (np.diff(exponent) > 0).all()
+    assert (exponent <= s * law.mean * (1 + 1e-12)).all()
+
+
+def test_lognormal_beyond_underflow_joins_on():
+    law = Lognormal(1.0, 0.05)
+    s = np.geomspace(3e4, 3e5, 200)
+    exponent = law.exponent(s)
+    assert exponent[0] < 660
+    assert exponent[-1] > 720
+    steps = np.diff(exponent) / np.diff(np.log(s))
+    assert np.abs(np.diff(steps)).max() < 0.01 * steps.max()

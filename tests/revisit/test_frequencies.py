@@ -267,3 +267,39 @@ def test_the_residual_notices_a_wrong_answer():
     found = optimal_frequencies(pages, access)
     wrong = frequencies.Frequencies(found.frequency[::-1].copy(), found.price, found.site_price, 0.0, False)
     assert kkt_residual(pages, access, wrong) > 1e-3
+
+
+@pytest.mark.parametrize("kind", ["zero rates", "caps", "floors", "few"])
+def test_samples_that_mislead(kind):
+    """Every third page is unlike the others, and so is the sample that takes every third page."""
+    size = 200_000
+    rates = np.random.default_rng(0).lognormal(0, 1, size)
+    third = np.arange(size) % 3 == 0
+    bounds = {}
+    if kind == "zero rates":
+        rates[third] = 0.0
+    elif kind == "caps":
+        bounds["cap"] = np.where(third, 0.01 / size, np.inf)
+    elif kind == "floors":
+        bounds["floor"] = np.where(third, 2.9 / size, 0.0)
+    else:
+        rates = np.where(np.isin(np.arange(size), [5, 70]), 1.0, 0.0)
+    pages, access = Pages(rates), Exponential(1 / size)
+    found = optimal_frequencies(pages, access, **bounds)
+    assert kkt_residual(pages, access, found, **bounds) < 1e-10
+
+
+def test_price_at_floors_that_use_the_whole_budget():
+    pages, access = Pages([1.0, 2.0, 4.0]), Deterministic(0.5)
+    exact = optimal_frequencies(pages, access, floor=[0.2, 0.3, 0.5]).price
+    nearly = optimal_frequencies(pages, access, floor=np.array([0.2, 0.3, 0.5]) * (1 - 1e-9)).price
+    assert exact == pytest.approx(nearly, rel=1e-6)
+
+
+def test_rates_at_the_ends_of_the_range():
+    assert optimal_frequencies(Pages([1e-300, 1e-300]), Deterministic(1.0)).frequency.tolist() == [0.0, 0.0]
+    found = optimal_frequencies(Pages([1e4, 1.0], [1e4, 1.0]), Deterministic(1.0), randomised=True)
+    assert np.isfinite(found.frequency).all()
+    for bad in ({"change_rate": [1e308, 1e308]}, {"change_rate": [1.0, 1.0], "weight": [1e308, 1e308]}):
+        with pytest.raises(InvalidModel, match="use smaller units"):
+            Pages(**bad)

@@ -14,6 +14,7 @@ from recrawl.laws import (
     Hyperexponential,
     Lognormal,
     PhaseType,
+    TwoTask,
     Uniform,
 )
 from recrawl.revisit import (
@@ -36,6 +37,7 @@ LAWS = [
     Uniform(0.0, 0.8),
     Empirical([0.1, 0.2, 0.9]),
     PhaseType([0.4, 0.6], [[-3.0, 1.0], [2.0, -3.0]]),
+    TwoTask(0.2, 0.5, 0.4),
 ]
 
 

@@ -38,6 +38,8 @@ def test_standard_input(monkeypatch):
 
     monkeypatch.setattr("sys.stdin", io.StringIO("page,change_rate\na,1\n"))
     assert read_pages("-").names == ["a"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("\ufeffpage,change_rate\na,1\n".encode())))
+    assert read_pages("-").names == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -61,6 +63,8 @@ def test_standard_input(monkeypatch):
         ),
         ("page,change_rate\na,1\nb,1\na,2\n", "row 3: page 'a' is already in row 1"),
         ("page,change_rate\n,1\n", "row 1: page is empty"),
+        ("page;change_rate\na;1\n", "columns are separated by commas"),
+        ('page,change_rate\n"a\nb",1\n', "row 1: page 'a.nb' has control characters"),
         ("page,page,change_rate\na,b,1\n", "column 'page' appears 2 times"),
     ],
 )
@@ -70,8 +74,11 @@ def test_bad_tables(tmp_path, text, message):
 
 
 def test_bad_files(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        read_pages(tmp_path / "none.csv")
+    for name in ("none.csv", "none.parquet"):
+        with pytest.raises(InvalidModel, match=f"{name}: No such file"):
+            read_pages(tmp_path / name)
+    with pytest.raises(InvalidModel, match="Is a directory"):
+        read_pages(tmp_path)
     binary = tmp_path / "pages.csv"
     binary.write_bytes(b"page,change_rate\n\xff\xfe\x00,1\n")
     with pytest.raises(InvalidModel, match="not a UTF-8 text file"):

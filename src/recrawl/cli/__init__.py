@@ -6,6 +6,7 @@ Each command lives in a module of its own, whose heavy imports happen when the c
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -51,6 +52,10 @@ papers.register(app)
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character gets its number instead of a failure.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(_run(sys.argv[1:] if arguments is None else arguments))
 
 

@@ -69,7 +69,8 @@ def read_limits(
     """The bounds that the options ask for."""
     from recrawl.revisit import Limits
 
-    return Limits(max_interval, min_interval, _site_rates(table, site_rate) if site_rate else None)
+    rates = _site_rates(table, site_rate) if site_rate else None
+    return Limits(max_interval, min_interval, rates, table.sites)
 
 
 def _site_rates(table: PageTable, texts: list[str]) -> NDArray[np.float64]:

@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-__all__ = ["new_figure", "print_json", "print_table", "progress", "save_figure", "significant"]
+__all__ = [
+    "checked_figure_name",
+    "new_figure",
+    "print_json",
+    "print_table",
+    "progress",
+    "save_figure",
+    "significant",
+]
 
 
 def _plain(value: Any) -> Any:
@@ -110,12 +118,17 @@ def new_figure(width: float = 9.0, height: float = 4.5, columns: int = 1) -> tup
     return figure, figure.subplots(1, columns, squeeze=False)[0]
 
 
-def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure; its format follows the name's ending."""
+def checked_figure_name(path: Path) -> None:
+    """An error unless the name ends in a format that can be drawn."""
     from recrawl.errors import ConfigError
 
-    allowed = sorted(figure.canvas.get_supported_filetypes())
-    if path.suffix.lstrip(".").lower() not in allowed:
+    allowed = (".png", ".svg", ".pdf")
+    if path.suffix.lower() not in allowed:
         raise ConfigError(f"cannot draw {path.name!r}: the name must end in one of {', '.join(allowed)}")
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure; its format follows the name's ending."""
+    checked_figure_name(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)

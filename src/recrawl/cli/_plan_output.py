@@ -11,7 +11,21 @@ if TYPE_CHECKING:
     from recrawl.revisit import BudgetPoint, Limits, Plan
     from recrawl.tables import PageTable
 
-__all__ = ["curve_points", "draw_plan", "print_curve", "print_split", "write_plan"]
+__all__ = ["check_outputs", "curve_points", "draw_plan", "print_curve", "print_split", "write_plan"]
+
+
+def check_outputs(pages: Path, out: Path | None, plot: Path | None) -> None:
+    """Find what cannot be written before the work is done, not after it."""
+    from recrawl.cli._output import checked_figure_name
+    from recrawl.errors import ConfigError
+    from recrawl.tables import checked_ending
+
+    if plot is not None:
+        checked_figure_name(plot)
+    if out is not None:
+        checked_ending(out)
+        if out.exists() and pages.exists() and out.samefile(pages):
+            raise ConfigError(f"--out {out} would overwrite the table of pages")
 
 
 def write_plan(path: Path, table: PageTable, **more: Any) -> None:
@@ -68,11 +82,15 @@ def print_split(
                 "pages": len(table.names),
                 "robots": robots,
                 "policy": policy,
+                "access_mean": fleet.mean,
                 "budget": 1.0 / fleet.mean,
+                "total_change_rate": table.pages.total_change_rate,
+                "never_visited": sum(plan.never_visited.size for plan in found.plans),
                 "pages_of_robot": sizes,
                 "cost": found.cost,
                 "obsolescence": found.cost / weight,
                 "lower_bound": found.bound,
+                "obsolescence_bound": found.bound / weight,
                 "shared_lower_bound": found.shared_bound,
                 "split_penalty": found.penalty,
                 "price_of_robot": [plan.price for plan in found.plans],

@@ -21,7 +21,14 @@ from recrawl.cli._inputs import (
     SiteRate,
     read_limits,
 )
-from recrawl.cli._plan_output import curve_points, draw_plan, print_curve, print_split, write_plan
+from recrawl.cli._plan_output import (
+    check_outputs,
+    curve_points,
+    draw_plan,
+    print_curve,
+    print_split,
+    write_plan,
+)
 
 if TYPE_CHECKING:
     from recrawl.laws import Law
@@ -93,11 +100,13 @@ def plan(
         raise ConfigError("--target-obsolescence finds the budget; leave --budget out")
     if target_obsolescence is None and access is None and budget is None:
         raise ConfigError("how fast can pages be accessed? Give --access, --budget or --target-obsolescence")
+    check_outputs(pages, out, plot)
     table = read_pages(pages)
     law = None if access is None else read_law(access)
     limits = read_limits(table, max_interval, min_interval, site_rate)
     if split:
-        if limits or accesses or target_obsolescence is not None or plot is not None:
+        others = (accesses, target_obsolescence, plot, measure_accesses, curve, all_pages)
+        if limits or any(others):
             raise ConfigError(
                 "--split goes with --robots, --access, --budget, --policy, --out and --json only"
             )

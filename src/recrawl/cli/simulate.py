@@ -97,13 +97,16 @@ def _compare(
     seed: int,
 ) -> list[dict[str, Any]]:
     from recrawl.cli._output import progress
-    from recrawl.revisit import make_plan
+    from recrawl.revisit import KEEP_LIMITS, access_law, cost_of, lower_bound, make_plan
     from recrawl.simulate import simulate_schedule
 
+    # One bound for all rows, also for policies that cannot keep the limits.
+    fleet = access_law(law, budget, robots)
+    bound = cost_of(pages, lower_bound(pages, fleet, limits.frequencies(pages, fleet).frequency))
     rows = []
     with progress("simulating", len(names) * accesses * replications) as advance:
         for name in names:
-            own = limits if name not in ("uniform", "proportional", "power-of-two") else None
+            own = limits if name in KEEP_LIMITS else None
             plan = make_plan(pages, law, budget=budget, robots=robots, policy=name, limits=own)
             found = simulate_schedule(
                 pages,
@@ -118,7 +121,8 @@ def _compare(
             rows.append(
                 {
                     "policy": name,
-                    "lower_bound": plan.lower_bound,
+                    "lower_bound": bound,
+                    "keeps_limits": name in KEEP_LIMITS or not limits,
                     "cost": plan.cost,
                     "obsolescence": plan.obsolescence,
                     "simulated_cost": found.cost,
@@ -138,7 +142,7 @@ def _print(rows: list[dict[str, Any]], robots: int, accesses: int, replications:
         return
     cells = [
         [
-            row["policy"],
+            row["policy"] + ("" if row["keeps_limits"] else " (without the limits)"),
             f"{100 * row['obsolescence']:.3f} %",
             f"{100 * row['simulated_obsolescence']:.3f} % ± {100 * row['simulated_obsolescence_half_width']:.3f}",
             f"{row['cost'] / row['lower_bound']:.4f}" if row["lower_bound"] else "-",

@@ -21,7 +21,7 @@ from recrawl.revisit.obsolescence import (
     randomised_obsolescence,
 )
 from recrawl.revisit.pages import Pages
-from recrawl.revisit.plan import POLICIES, Limits, Plan, access_law, make_plan
+from recrawl.revisit.plan import KEEP_LIMITS, POLICIES, Limits, Plan, access_law, make_plan
 from recrawl.revisit.robots import Split, split_pages, split_plan
 from recrawl.revisit.sequences import (
     IDLE,
@@ -44,6 +44,7 @@ from recrawl.revisit.sequences import (
 
 __all__ = [
     "IDLE",
+    "KEEP_LIMITS",
     "PHI",
     "POLICIES",
     "AccessSequence",

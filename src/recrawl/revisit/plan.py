@@ -10,10 +10,12 @@ import numpy as np
 from recrawl.errors import InvalidModel
 from recrawl.laws import Deterministic
 from recrawl.laws.law import positive
+from recrawl.revisit._problem import spread
 from recrawl.revisit.frequencies import optimal_frequencies
 from recrawl.revisit.golden import golden_obsolescence
 from recrawl.revisit.measure import measure_sequence
 from recrawl.revisit.obsolescence import cost_of, lower_bound, randomised_obsolescence
+from recrawl.revisit.pages import checked_vector
 from recrawl.revisit.sequences import (
     Bracket,
     DueTimes,
@@ -27,7 +29,7 @@ from recrawl.revisit.sequences import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from recrawl.revisit.pages import Pages
     from recrawl.revisit.sequences import AccessSequence
 
-__all__ = ["POLICIES", "Limits", "Plan", "access_law", "make_plan"]
+__all__ = ["KEEP_LIMITS", "POLICIES", "Limits", "Plan", "access_law", "make_plan"]
 
 POLICIES = (
     "windows",
@@ -51,6 +53,9 @@ POLICIES = (
 )
 """Names of whole rules: how frequencies are chosen, and in which order they are realised."""
 
+KEEP_LIMITS = ("windows", "golden", "bracket", "due-time", "randomised")
+"""Policies that realise given frequencies, so that bounds on them are kept."""
+
 _INDEX_PAGES = 50_000  # one access of the index policy looks at every page
 
 
@@ -58,57 +63,82 @@ _INDEX_PAGES = 50_000  # one access of the index policy looks at every page
 class Limits:
     """Bounds in the user's unit of time: on each page's interval and on each site's access rate.
 
-    `max_interval`: never longer between two accesses of a page (a floor on its frequency); `min_interval`: never
-    shorter on average (a cap); `site_rate`: never more accesses of a site per unit time (rapid-fire avoidance).
-    Each is one number for all or one per page (per site); infinity means no bound for that page.
+    `max_interval`: never longer between two accesses of a page, on average (a floor on its frequency; infinity: none);
+    `min_interval`: never shorter, on average (a cap; 0: none); `site_rate`: never more accesses of a site per unit time
+    (rapid-fire avoidance; infinity: none). Each is one number for all or one per page (per site). `site_names` are used
+    in messages.
     """
 
     max_interval: ArrayLike | None = None
     min_interval: ArrayLike | None = None
     site_rate: ArrayLike | None = None
+    site_names: Sequence[str] | None = None
 
     def __bool__(self) -> bool:
         return any(bound is not None for bound in (self.max_interval, self.min_interval, self.site_rate))
 
     def least_budget(self, pages: Pages) -> float:
         """The budget that the floors alone need."""
-        floor = self._rate("max_interval", self.max_interval)
-        return 0.0 if floor is None else float(np.broadcast_to(floor, len(pages)).sum())
+        floor = self._rate("max_interval", self.max_interval, len(pages), zero=False)
+        return 0.0 if floor is None else float(floor.sum())
 
     @staticmethod
-    def _rate(name: str, interval: ArrayLike | None) -> NDArray[np.float64] | None:
+    def _rate(name: str, interval: ArrayLike | None, pages: int, *, zero: bool) -> NDArray[np.float64] | None:
         if interval is None:
             return None
-        values = np.asarray(interval, dtype=np.float64)
-        if not (values > 0).all():
-            raise InvalidModel(f"{name} must be positive, not {values.min() if values.size else values}")
-        return np.asarray(1.0 / values)
+        values = checked_vector(name, spread(interval, pages), pages, zero=zero, infinite=True)
+        with np.errstate(divide="ignore"):
+            return np.asarray(1.0 / values)
 
     def frequencies(self, pages: Pages, access: Law, randomised: bool = False) -> Frequencies:
         """Optimal frequencies within these limits; the access law's mean sets the budget."""
-        floor, cap = (
-            self._rate("max_interval", self.max_interval),
-            self._rate("min_interval", self.min_interval),
-        )
+        size = len(pages)
+        floor = self._rate("max_interval", self.max_interval, size, zero=False)
+        cap = self._rate("min_interval", self.min_interval, size, zero=True)
         ceiling = None
         if self.site_rate is not None:
-            rates = np.asarray(self.site_rate, dtype=np.float64)
-            if not (rates >= 0).all():
-                raise InvalidModel(f"site_rate must not be negative, not {rates.min()}")
-            ceiling = np.broadcast_to(rates * access.mean, pages.sites)
-        if floor is not None and self.least_budget(pages) > (1 + 1e-12) / access.mean:
-            needed, budget = self.least_budget(pages), 1.0 / access.mean
-            raise InvalidModel(
-                f"max_interval needs {needed:.6g} accesses per unit time, above the budget {budget:.6g}"
+            ceiling = checked_vector(
+                "site_rate", spread(self.site_rate, pages.sites), pages.sites, zero=True, infinite=True
             )
+        self._check(pages, floor, cap, ceiling, 1.0 / access.mean)
         return optimal_frequencies(
             pages,
             access,
             floor=None if floor is None else floor * access.mean,
             cap=None if cap is None else cap * access.mean,
-            site_ceiling=ceiling,
+            site_ceiling=None if ceiling is None else ceiling * access.mean,
             randomised=randomised,
         )
+
+    def _check(
+        self,
+        pages: Pages,
+        floor: NDArray[np.float64] | None,
+        cap: NDArray[np.float64] | None,
+        ceiling: NDArray[np.float64] | None,
+        budget: float,
+    ) -> None:
+        """Bounds that contradict each other or the budget, told in the user's own terms."""
+        if floor is None:
+            return
+        if floor.sum() > budget * (1 + 1e-12):
+            raise InvalidModel(
+                f"max_interval needs {floor.sum():.6g} accesses per unit time, above the budget {budget:.6g}"
+            )
+        if cap is not None and (floor > cap).any():
+            place = int(np.flatnonzero(floor > cap)[0])
+            raise InvalidModel(
+                f"max_interval {1 / floor[place]:g} of page {place} is below its min_interval {1 / cap[place]:g}"
+            )
+        if ceiling is not None:
+            site = np.zeros(len(pages), dtype=np.int64) if pages.site is None else pages.site
+            needed = np.bincount(site, weights=floor, minlength=ceiling.size)
+            for s in np.flatnonzero(needed > ceiling * (1 + 1e-12)).tolist():
+                name = str(s) if self.site_names is None else repr(self.site_names[s])
+                raise InvalidModel(
+                    f"max_interval needs {needed[s]:.6g} accesses of site {name} per unit time, "
+                    f"above its site_rate {ceiling[s]:.6g}"
+                )
 
 
 def access_law(access: Law | None = None, budget: float | None = None, robots: int = 1) -> Law:
@@ -136,9 +166,10 @@ def access_law(access: Law | None = None, budget: float | None = None, robots: i
 class Plan:
     """Frequencies, their price and what the policy costs.
 
-    `page_obsolescence` is the obsolescence rate of each page under the policy: exact where the policy is cyclic
-    or has a closed form, otherwise averaged over the gaps of `measured_accesses` accesses (0: exact).
-    `lower_bound` is the least cost of any policy within the same limits.
+    `price` is that of the optimum within the limits, whatever the policy. `page_obsolescence` is the obsolescence
+    rate of each page under the policy: exact where the policy is cyclic or has a closed form, otherwise averaged over
+    the gaps of `measured_accesses` accesses (0: exact). `lower_bound` is the least cost of any policy within the same
+    limits.
     """
 
     pages: Pages
@@ -251,7 +282,7 @@ def make_plan(
     if policy not in POLICIES:
         raise InvalidModel(f"unknown policy {policy!r}; known are {', '.join(POLICIES)}")
     limits = limits or Limits()
-    if limits and policy in ("uniform", "proportional", "power-of-two"):
+    if limits and policy not in KEEP_LIMITS:
         raise InvalidModel(f"the {policy} policy cannot keep limits on intervals or sites; use windows")
     if policy == "index" and len(pages) > _INDEX_PAGES:
         raise InvalidModel(
@@ -261,7 +292,11 @@ def make_plan(
     optimum = limits.frequencies(pages, law)
     bound = cost_of(pages, lower_bound(pages, law, optimum.frequency))
     frequency = _policy_frequency(policy, pages, law, limits, optimum)
-    rates = _closed_obsolescence(policy, pages, law, frequency)
+    # With nothing to access there is no order: pages that change are stale, the others fresh.
+    idle = not frequency.any()
+    rates = (
+        lower_bound(pages, law, frequency) if idle else _closed_obsolescence(policy, pages, law, frequency)
+    )
     measured, short = 0, 0
     if rates is None:
         measured = measure_accesses or default_accesses(len(pages), policy)
@@ -274,7 +309,7 @@ def make_plan(
         frequency=frequency,
         price=optimum.price,
         site_price=optimum.site_price,
-        unused=optimum.unused,
+        unused=max(0.0, 1.0 - float(frequency.sum())) if frequency.sum() < 1.0 - 1e-9 else 0.0,
         lower_bound=bound,
         page_obsolescence=rates,
         measured_accesses=measured,

@@ -22,11 +22,12 @@ def open_to_read(path: Path) -> Iterator[IO[str]]:
     """Open a text file (UTF-8, with or without byte-order mark), a gzip of one, or `-` for standard input."""
     try:
         if str(path) == "-":
-            yield sys.stdin
+            raw = getattr(sys.stdin, "buffer", None)
+            yield sys.stdin if raw is None else io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
         elif path.suffix == ".gz":
             with (
-                gzip.open(path, "rb") as raw,
-                io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream,
+                gzip.open(path, "rb") as packed,
+                io.TextIOWrapper(packed, encoding="utf-8-sig", newline="") as stream,
             ):
                 yield stream
         else:
@@ -36,11 +37,14 @@ def open_to_read(path: Path) -> Iterator[IO[str]]:
         raise InvalidModel(f"{path}: not a UTF-8 text file ({error.reason} at byte {error.start})") from None
     except (gzip.BadGzipFile, EOFError) as error:
         raise InvalidModel(f"{path}: not a complete gzip file ({error})") from None
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise InvalidModel(f"{path}: {error.strerror}") from None
 
 
 @contextmanager
 def open_to_write(path: Path) -> Iterator[IO[str]]:
-    """Open a text file or a gzip of one for writing."""
+    """Open a text file or a gzip of one for writing; missing folders are made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".gz":
         with gzip.open(path, "wb") as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as stream:
             yield stream

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["PageTable", "read_pages", "write_table"]
+__all__ = ["PageTable", "checked_ending", "read_pages", "write_table"]
 
 _REQUIRED = ("page", "change_rate")
 _OPTIONAL = ("weight", "site")
@@ -74,8 +74,9 @@ def _places(path: Path, header: Sequence[str]) -> dict[str, int]:
     for name in _REQUIRED:
         if name not in header:
             found = ", ".join(header) or "nothing"
+            hint = "; columns are separated by commas" if any(mark in found for mark in ";\t|") else ""
             raise InvalidModel(
-                f"{path}: no column {name!r}; the first line must name columns, and has {found}"
+                f"{path}: no column {name!r}; the first line must name columns, and has {found}{hint}"
             )
     for name in (*_REQUIRED, *_OPTIONAL):
         if header.count(name) > 1:
@@ -86,6 +87,8 @@ def _places(path: Path, header: Sequence[str]) -> dict[str, int]:
 def _read_parquet(path: Path) -> dict[str, Any]:
     parquet = require_extra("pyarrow.parquet", "parquet")
     arrow = require_extra("pyarrow", "parquet")
+    if not path.is_file():
+        raise InvalidModel(f"{path}: {'Is a directory' if path.is_dir() else 'No such file or directory'}")
     try:
         schema = parquet.read_schema(path)
         places = _places(path, schema.names)
@@ -105,6 +108,9 @@ def _read_parquet(path: Path) -> dict[str, Any]:
 def _check_names(path: Path, names: list[str]) -> None:
     if "" in names:
         raise InvalidModel(f"{path}: row {names.index('') + 1}: page is empty")
+    for number, name in enumerate(names, start=1):
+        if not name.isprintable():
+            raise InvalidModel(f"{path}: row {number}: page {name!r} has control characters")
     if len(set(names)) == len(names):
         return
     seen: dict[str, int] = {}
@@ -140,16 +146,23 @@ def _number(value: Any) -> float:
 def write_table(path: str | Path, columns: dict[str, Any]) -> None:
     """Write columns as CSV (also `.csv.gz`) or Parquet; the format follows the name's ending."""
     path = Path(path)
-    ending = path.name.removesuffix(".gz").rpartition(".")[2]
+    ending = checked_ending(path)
     if ending == "parquet":
         arrow = require_extra("pyarrow", "parquet")
         parquet = require_extra("pyarrow.parquet", "parquet")
+        path.parent.mkdir(parents=True, exist_ok=True)
         parquet.write_table(arrow.table(columns), path)
-    elif ending == "csv":
+    else:
         lists = [value.tolist() if hasattr(value, "tolist") else value for value in columns.values()]
         with open_to_write(path) as stream:
             writer = csv.writer(stream, lineterminator="\n")
             writer.writerow(columns)
             writer.writerows(zip(*lists, strict=True))
-    else:
-        raise InvalidModel(f"cannot write {path.name!r}: the name must end in .csv, .csv.gz or .parquet")
+
+
+def checked_ending(path: Path) -> str:
+    """`csv` or `parquet`, by the name's ending; an error for any other."""
+    ending = path.name.removesuffix(".gz").rpartition(".")[2]
+    if ending == "csv" or path.suffix == ".parquet":
+        return ending
+    raise InvalidModel(f"cannot write {path.name!r}: the name must end in .csv, .csv.gz or .parquet")

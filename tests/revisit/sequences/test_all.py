@@ -190,3 +190,45 @@ def test_template():
 def test_bad_frequencies(name, frequency, message):
     with pytest.raises(InvalidModel, match=message):
         MAKERS[name](np.array(frequency))
+
+
+def test_a_refused_plan_changes_nothing(name):
+    sequence, twin = MAKERS[name](zipf(4)), MAKERS[name](zipf(4))
+    sequence.take(7)
+    twin.take(7)
+    for bad in ([0.5, 0.5], [0.9, 0.3, 0.2, 0.1], [0.0] * 4, [-0.1, 0.6, 0.3, 0.2]):
+        with pytest.raises(InvalidModel):
+            sequence.replan(bad)
+    if name == "index":
+        with pytest.raises(InvalidModel, match="exponent has 4 entries"):
+            sequence.replan(np.full(100_000, 1e-5))
+    assert sequence.take(50).tolist() == twin.take(50).tolist()
+
+
+@pytest.mark.parametrize("maker", [Windows, DueTimes, GoldenRatio, Bracket, PowerOfTwo, RoundRobin])
+def test_plans_made_anew_at_every_turn_starve_no_page(maker):
+    sequence, seen = maker(np.full(8, 0.125)), np.zeros(8)
+    for _ in range(200):
+        sequence.replan(np.full(8, 0.125))
+        seen += np.bincount(sequence.take(4), minlength=8)
+    assert np.abs(seen - 100).max() <= 2
+
+
+@pytest.mark.parametrize("maker", [Windows, DueTimes])
+def test_frequencies_that_change_are_followed(maker):
+    sequence, seen = maker(np.array([0.5, 0.25, 0.25])), np.zeros(3)
+    for turn in range(2000):
+        sequence.replan([0.25, 0.5, 0.25] if turn % 2 else [0.5, 0.25, 0.25])
+        seen += np.bincount(sequence.take(4), minlength=3)
+    np.testing.assert_allclose(seen, [3000, 3000, 2000], atol=8)
+
+
+@pytest.mark.parametrize("maker", [Windows, DueTimes])
+def test_time_goes_on_for_those_that_are_left(maker):
+    """A page that leaves must not put the others ahead of their time: new pages would come in a burst."""
+    sequence = maker(np.array([0.4, 0.3, 0.3]))
+    sequence.remove(0)
+    np.testing.assert_allclose(sequence.frequency, [0.0, 0.5, 0.5])
+    sequence.take(20_000)
+    sequence.replan([0.0, 0.3, 0.3, 0.4])
+    np.testing.assert_allclose(np.bincount(sequence.take(100)), [0, 30, 30, 40], atol=3)
