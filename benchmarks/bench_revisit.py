@@ -19,6 +19,7 @@ from recrawl.revisit import (
     kkt_residual,
     make_plan,
     optimal_frequencies,
+    split_plan,
 )
 from recrawl.simulate import simulate_schedule
 
@@ -36,6 +37,7 @@ def lognormal_pages(size: int, seed: int = 0) -> Pages:
 
 
 def run() -> list[Measure]:
+    robots()
     return [*planning(), *sequencing(), *simulating(), *quality()]
 
 
@@ -198,6 +200,40 @@ def _tuned_simulation_seconds(pages: Pages, order: NDArray[np.int64]) -> float:
             stale[page] += now - change[page]
         change[page] = now + draw(rate[page])
     return time.process_time() - start
+
+
+def robots() -> None:
+    """Several robots: overlapping accesses simulated against the bound, and what own pages for each would cost."""
+    fleets = (1, 2, 8, 64)
+    rows = []
+    for size in (100, 1000, 10_000):
+        rng = np.random.default_rng(1)
+        rates = rng.lognormal(0, 1, size)
+        pages = Pages(rates / rates.sum(), rng.lognormal(0, 0.7, size))
+        shared, split = [f"{size:,}"], [f"{size:,}, own pages"]
+        for fleet in fleets:
+            access = Exponential(float(fleet))
+            plan = make_plan(pages, access, robots=fleet)
+            found = simulate_schedule(
+                pages,
+                access,
+                plan.sequence,
+                robots=fleet,
+                accesses=max(100_000, 40 * size),
+                replications=6,
+                warm_up=0.3,
+            )
+            shared.append(
+                f"{found.cost / plan.lower_bound:.3f} ± {found.cost_half_width / plan.lower_bound:.3f}"
+            )
+            penalty = split_plan(pages, access, fleet, policy="golden").penalty if fleet > 1 else 0.0
+            split.append(f"+ {100 * penalty:.2f} %")
+        rows += [shared, split]
+    print_table(
+        ["pages", *[f"{fleet} robots" for fleet in fleets]],
+        rows,
+        title="Simulated cost / lower bound of one order for m robots; increase of the bound with own pages for each",
+    )
 
 
 def family(size: int) -> list[tuple[Pages, Law]]:

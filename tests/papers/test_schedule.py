@@ -3,6 +3,7 @@ from recrawl.papers.schedule import rows
 
 WRONG = {
     "Theorem 3.1: a smaller": "false claim",
+    "after Lemma 3.1": "false claim",
     "Section 2 and (7)": "false claim",
     "after Lemma 4.1: difference for small f": "misprint",
     "after Lemma 4.1: difference for f near 1": "misprint",
@@ -13,7 +14,7 @@ WRONG = {
     "Corollary 5.1": "false claim",
     "Sections 1 and 3: within 5 %": "false claim",
     "golden ratio cost / bound, average": "false claim",
-    "proof of Corollary 5.1": "false claim",
+    "proof of Corollary 5.1: y": "false claim",
     "end of Section 3": "misprint",
 }
 

@@ -63,6 +63,8 @@ def _theorem_3_1() -> list[Row]:
     page = Pages([1.0])
     before = float(obsolescence_of_template(page, Empirical([1.0, 3.0]), [0])[0])
     after = float(obsolescence_of_template(page, Empirical([0.0, 3.0]), [0])[0])
+    constant = float(obsolescence_of_template(page, Deterministic(1.0), [0])[0])
+    weaker = float(obsolescence_of_template(page, Empirical([0.0, 2.0]), [0])[0])
     pairs: list[tuple[Law, Law]] = [
         (Uniform(0.5, 1.5), Uniform(0.0, 2.0)),
         (Deterministic(1.0), Exponential(1.0)),
@@ -85,6 +87,14 @@ def _theorem_3_1() -> list[Row]:
             all(a <= b for a, b in rates),
             "false claim",
             "what the proof does show; uniform, deterministic/exponential, exponential/hyperexponential",
+        ),
+        _row(
+            "after Lemma 3.1: Theorem 3.1 for the weaker Laplace-transform order",
+            "r' <= r",
+            f"r' = {weaker:.4f}, r = {constant:.4f}",
+            weaker <= constant,
+            "false claim",
+            "X = 1, X' = 0 or 2: E[e^{-sX'}] >= E[e^{-sX}] for all s, and equal means",
         ),
     ]
 
@@ -378,6 +388,7 @@ def _corollary() -> list[Row]:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if golden_limit_ratio(middle, u).max() > 1.05 else (low, middle)
     average = float(np.trapezoid(golden_limit_ratio(1e-9, u) / u, u) / math.log(PHI))
+    h_values = np.array([float(golden_limit_ratio(q, 1.0)) for q in np.geomspace(1e-3, 30.0, 60)])
     # λ1 of the proof at q = 1.
     lam1 = (1.0 - 2.0 / math.sqrt(5.0)) * -math.expm1(-1.0) + (math.sqrt(5.0) - 1.0) / (2.0 * math.sqrt(5.0))
     y = (lam1 * PHI + (1.0 - lam1) * PHI**2) / math.sqrt(5.0)
@@ -394,7 +405,7 @@ def _corollary() -> list[Row]:
             "Sections 1 and 3: within 5 % of the bound",
             "always",
             f"for change rate x E[X] above {high:.3f}",
-            False,
+            bool(golden_limit_ratio(1e-9, u).max() <= 1.05),
             "false claim",
             "below that load the worst frequencies cost more than 5 %",
         ),
@@ -405,6 +416,14 @@ def _corollary() -> list[Row]:
             average < 1.0472,
             "false claim",
             f"log-uniform frequencies: phi^2/(5 ln phi) = {PHI**2 / (5.0 * math.log(PHI)):.5f}",
+        ),
+        _row(
+            "proof of Corollary 5.1: H(q), the ratio at u = 1, decreases",
+            "H'(q) < 0",
+            f"from {h_values[0]:.4f} to {h_values[-1]:.4f}",
+            bool((np.diff(h_values) < 0).all()),
+            "false claim",
+            "true, although the proof is wrong; but H is not the supremum",
         ),
         _row(
             "proof of Corollary 5.1: y < 1",

@@ -114,13 +114,13 @@ def _replicate(
 
     order_seed, time_seed = seed.spawn(2)
     rng = np.random.default_rng(time_seed)
-    order = _order(sequence, order_seed)
+    order = _order(sequence, order_seed, accesses)
     size = len(pages)
     changing = pages.change_rate > 0
     patience = np.where(changing, 1.0 / np.where(changing, pages.change_rate, 1.0), _schedule.NEVER)
     change = np.empty(size)
     stale = np.zeros(size)
-    ages = _ages(_order(sequence, order_seed), accesses, rng) * (access.mean / robots)
+    ages = _ages(_order(sequence, order_seed, accesses), accesses, rng) * (access.mean / robots)
     _schedule.start_run(patience, ages, rng.standard_exponential(size), change)
     busy_until = np.full(robots, -1.0)
     busy_with = np.full(robots, _schedule.IDLE, dtype=np.int64)
@@ -153,12 +153,14 @@ def _replicate(
 
 
 def _order(
-    sequence: Callable[[np.random.Generator], AccessSequence], seed: np.random.SeedSequence
+    sequence: Callable[[np.random.Generator], AccessSequence], seed: np.random.SeedSequence, accesses: int
 ) -> AccessSequence:
-    """The order of one run, begun at a random point; the same for the same seed."""
+    """The order of one run, begun at a random point and left to settle; the same for the same seed."""
     rng = np.random.default_rng(seed)
     order = sequence(rng)
     order.start_anywhere(rng)
+    if not order.memoryless:
+        order.take(min(accesses, 1000 + 4 * order.frequency.size))
     return order
 
 

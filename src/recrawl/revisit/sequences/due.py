@@ -95,7 +95,7 @@ class Windows(_Timed):
         The earliest deadline wins, so pages are accessed about the same number of slots before their deadlines:
         frequent ones as soon as they are released, rare ones near their deadlines. That number keeps the mean lag over
         pages at one period (as many pages are released as are accessed). Bases that start there make the first round
-        like any other.
+        much like any other.
         """
         frequency = self._frequency[alive]
         sample = np.sort(frequency)[:: max(1, frequency.size // 4096)]
