@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recrawl.errors import NotConverged
+from recrawl.errors import InvalidModel, NotConverged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,8 +80,8 @@ def triangular_basis(chain: Chain) -> Basis:
 class _Sweeper:
     """The state of one iteration."""
 
-    def __init__(self, chain: Chain, assignment: Sequence[int], tolerance: float) -> None:
-        self.chain, self.tolerance = chain, tolerance
+    def __init__(self, chain: Chain, assignment: Sequence[int]) -> None:
+        self.chain = chain
         self.basis = triangular_basis(chain)
         places = np.asarray(assignment)
         levels = np.arange(chain.top + 1)
@@ -91,7 +91,8 @@ class _Sweeper:
         self._number_rows()
         self.idle = -np.linalg.inv(self.ups[0, 0])
         self.inverses = [self._level_inverses(level) for level in range(1, chain.top + 1)]
-        self.masses, self.hazards = self._first_guess()
+        self._small_rows()
+        self._first_guess()
 
     def _number_rows(self) -> None:
         """keys[row]: which multiset of digits a row has, the same number at every level."""
@@ -114,7 +115,7 @@ class _Sweeper:
         shifts = np.where(zeros >= 0, zeros * T[0, 0] + self.counts @ np.diag(T)[1:], 0.0)
         return np.linalg.inv(-A[None] - shifts[:, None, None] * np.eye(W * M)[None])
 
-    def _first_guess(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _first_guess(self) -> None:
         """Levels as if obsolescence were exponential with the same mean, phases as at arrival."""
         chain, basis = self.chain, self.basis
         rate = 1.0 / float(-chain.gamma @ np.linalg.solve(chain.Gamma, np.ones(chain.waiting_phases)))
@@ -127,31 +128,27 @@ class _Sweeper:
         for level in range(1, chain.top + 1):
             self.block(level)[:] = row[:, None] * masses[level][None, :]
             row = np.kron(row, basis.gamma)
-        return masses, hazards
 
     def block(self, level: int) -> Any:
         """One level of x as (rows, W·M)."""
         starts = self.chain.starts
         return self.x[starts[level] : starts[level + 1]].reshape(-1, self.chain.inner)
 
-    def _small_chain(self, hazards: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Masses by (i, ν, m) when a page of level i becomes obsolete at the rate hazards[i, (ν, m)]."""
-        from recrawl.control._kernels import eliminate
-
+    def _small_rows(self) -> None:
+        """Bands of the chain on (i, ν, m) without obsolescence, and where its rates belong."""
         chain = self.chain
         W, M, b, top = chain.arrival_phases, chain.service_phases, chain.inner, chain.top
         batches = self.ups.shape[1] - 1
         rows = np.zeros((W + b * top, b * (batches + 2)))
         starts = [0, *(W + b * i for i in range(top))]
-        first = np.zeros(rows.shape[0], dtype=np.int64)
-        reach = np.zeros(rows.shape[0], dtype=np.int64)
-        eye = np.eye(M)
+        self.first = np.zeros(rows.shape[0], dtype=np.int64)
+        self.reach = np.zeros(rows.shape[0], dtype=np.int64)
         for level in range(top + 1):
             here = slice(starts[level], starts[level] + (b if level else W))
             origin = starts[max(level - 1, 0)]
-            first[here], reach[here] = origin, starts[max(level - batches, 0)]
+            self.first[here], self.reach[here] = origin, starts[max(level - batches, 0)]
             for n in range(min(batches, top - level) + 1):
-                right = eye if level else (chain.beta[None, :] if n else np.ones((1, 1)))
+                right = np.eye(M) if level else (chain.beta[None, :] if n else np.ones((1, 1)))
                 part = np.kron(self.ups[level, n], right)
                 at = starts[level + n] - origin
                 rows[here, at : at + part.shape[1]] += part
@@ -160,13 +157,22 @@ class _Sweeper:
                 rows[here, at : at + b] += np.kron(np.eye(W), chain.S)
                 down = chain.ends[:, None] if level == 1 else np.outer(chain.ends, chain.beta)
                 down = np.kron(np.eye(W), down)
-                if level > 1:
-                    down = down + np.diag(hazards[level])
                 rows[here, : down.shape[1]] += down
-        share = eliminate(rows, first, reach)
-        masses = np.zeros((top + 1, b))
+        self.small = rows
+
+    def _small_chain(self, hazards: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Masses by (i, ν, m) when a page of level i becomes obsolete at the rate hazards[i, (ν, m)]."""
+        from recrawl.control._kernels import eliminate
+
+        chain = self.chain
+        W, b = chain.arrival_phases, chain.inner
+        rows = self.small.copy()
+        above = np.arange(W + b, rows.shape[0])  # states from level 2 on lose a page to the same (ν, m)
+        rows[above, (above - W) % b] += hazards[2:].ravel()
+        share = eliminate(rows, self.first, self.reach)
+        masses = np.zeros((chain.top + 1, b))
         masses[0, :W] = share[:W]
-        masses[1:] = share[W:].reshape(top, b)
+        masses[1:] = share[W:].reshape(chain.top, b)
         return masses
 
     def sweep(self) -> None:
@@ -210,27 +216,39 @@ class _Sweeper:
 
 
 def solve_structured(
-    chain: Chain, assignment: Sequence[int], tolerance: float = 1e-12, max_sweeps: int = 400
+    chain: Chain, assignment: Sequence[int], wanted: float = 1e-11, max_sweeps: int = 400
 ) -> tuple[NDArray[np.float64], float, int]:
-    """Stationary vector, its residual and the number of sweeps."""
-    from recrawl.control._kernels import change_basis
-
-    state = _Sweeper(chain, assignment, tolerance)
-    residual, moved = np.inf, np.inf
+    """Stationary vector, its residual (below `wanted`) and the number of sweeps."""
+    if not chain.ordered:
+        raise InvalidModel("sweeps are for ordered waiting rooms (fifo, genuine phase-type obsolescence)")
+    state = _Sweeper(chain, assignment)
+    forth, back = state.basis.Q, state.basis.Q.conj().T
+    tolerance, residual, moved = 0.1 * wanted, np.inf, np.inf
     for sweeps in range(1, max_sweeps + 1):
         state.sweep()
         moved = state.aggregate()
-        if moved < tolerance:
-            break
-    else:
-        raise NotConverged(f"{max_sweeps} sweeps left the masses moving by {moved:.2g}, not {tolerance:g}")
-    inverse = np.ascontiguousarray(state.basis.Q.conj().T)
+        if not moved >= tolerance:
+            _change_basis(chain, state.x, back)
+            share = np.ascontiguousarray(state.x.real)
+            residual = structured_residual(chain, assignment, share)
+            if residual <= wanted or tolerance < 1e-15:
+                return share, residual, sweeps
+            _change_basis(chain, state.x, forth)
+            tolerance *= 0.01  # the masses settled before the phases within the levels
+    raise NotConverged(
+        f"{max_sweeps} sweeps left the masses moving by {moved:.2g} and a residual of {residual:.2g}, not {wanted:g}"
+    )
+
+
+def _change_basis(chain: Chain, x: Any, matrix: Any) -> None:
+    """Multiply every digit of every level by a matrix, in place."""
+    from recrawl.control._kernels import change_basis
+
+    if np.array_equal(matrix, np.eye(matrix.shape[0])):
+        return
+    matrix = np.ascontiguousarray(matrix)
     for level in range(2, chain.top + 1):
-        part = state.x[chain.starts[level] : chain.starts[level + 1]]
-        change_basis(part, level - 1, chain.inner, inverse)
-    share = np.ascontiguousarray(state.x.real)
-    residual = structured_residual(chain, assignment, share)
-    return share, residual, sweeps
+        change_basis(x[chain.starts[level] : chain.starts[level + 1]], level - 1, chain.inner, matrix)
 
 
 def structured_residual(chain: Chain, assignment: Sequence[int], share: NDArray[np.float64]) -> float:
