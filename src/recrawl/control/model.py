@@ -11,14 +11,20 @@ import math
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
+import numpy as np
+
 from recrawl.errors import InvalidModel
 from recrawl.laws.arrivals import Bmap
+from recrawl.laws.closed import Erlang, Exponential
+from recrawl.laws.mixtures import Hyperexponential, TwoTask
 from recrawl.laws.phase_type import PhaseType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Admission", "Costs", "Mode", "Model", "Order", "Policy"]
+    from recrawl.laws.law import Law
+
+__all__ = ["Admission", "Costs", "Mode", "Model", "Order", "Policy", "modes_of", "phase_type_of"]
 
 Admission = Literal["partial", "reject", "admit"]
 Order = Literal["fifo", "random"]
@@ -161,3 +167,26 @@ def modes_of(arrivals: Iterable[Bmap], robots: Iterable[int] | None = None) -> t
     if len(numbers) != len(processes):
         raise InvalidModel(f"{len(numbers)} numbers of robots for {len(processes)} arrival processes")
     return tuple(Mode(number, process) for number, process in zip(numbers, processes, strict=True))
+
+
+def phase_type_of(law: Law) -> PhaseType:
+    """A law as a phase-type law, where it is one.
+
+    >>> phase_type_of(TwoTask(2.0, 10.0, 0.35)).S.round(3).tolist()
+    [[-0.5, 0.175], [0.0, -0.1]]
+    """
+    if isinstance(law, PhaseType):
+        return law
+    if isinstance(law, TwoTask):
+        check, update = 1.0 / law.check_mean, 1.0 / law.update_mean
+        return PhaseType([1.0, 0.0], [[-check, law.update_probability * check], [0.0, -update]])
+    if isinstance(law, Hyperexponential):
+        return PhaseType(law.probabilities, np.diag([-1.0 / mean for mean in law.means]))
+    if isinstance(law, Erlang | Exponential):
+        stages = law.stages if isinstance(law, Erlang) else 1
+        rate = stages / law.mean
+        return PhaseType(np.eye(stages)[0], rate * (np.eye(stages, k=1) - np.eye(stages)))
+    raise InvalidModel(
+        f"{law} is not phase-type; exponential, erlang, hyperexponential and two-task are, and "
+        "`recrawl fit service` fits a phase-type law to measured times"
+    )
