@@ -7,16 +7,17 @@ system, the waiting room those of i − 1 waiting pages. Level 0 has only ν. [A
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
-from recrawl.control.rooms import CountedRoom, OrderedRoom, Room, minimal
+from recrawl.control.rooms import CountedRoom, OrderedRoom, Room, compositions, minimal
 from recrawl.errors import InvalidModel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -145,6 +146,25 @@ class Chain:
                 ]
             )
         return sparse.csr_array(sparse.block_array(rows, format="csr"))
+
+    def describe(self) -> Iterator[tuple[int, str, int, int | str]]:
+        """Every state in words: pages, phases of the waiting pages, arrival phase, service phase.
+
+        Waiting pages are listed in order ("0.1.1") or counted by phase ("1+2"), whichever the chain keeps.
+        """
+        W, M, R = self.arrival_phases, self.service_phases, self.waiting_phases
+        for nu in range(W):
+            yield 0, "", nu, ""
+        for level in range(1, self.top + 1):
+            names: Iterable[str]
+            if self.ordered:
+                names = (".".join(map(str, digits)) for digits in product(range(R), repeat=level - 1))
+            else:
+                names = ("+".join(map(str, counts)) for counts in compositions(level - 1, R))
+            for name in names:
+                for nu in range(W):
+                    for m in range(M):
+                        yield level, name, nu, m
 
     def split(self, vector: NDArray[np.float64]) -> list[NDArray[np.float64]]:
         """A vector over all states as one array for each level: (ν,) for level 0, else (room, ν, m)."""

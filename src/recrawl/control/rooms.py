@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Matrix = sparse.csr_array
 
-__all__ = ["CountedRoom", "OrderedRoom", "Room", "minimal"]
+__all__ = ["CountedRoom", "OrderedRoom", "Room", "compositions", "minimal"]
 
 
 def _exponential_rate(law: PhaseType) -> float | None:
@@ -121,12 +121,12 @@ class OrderedRoom:
 
 
 @lru_cache(maxsize=4096)
-def _compositions(total: int, parts: int) -> tuple[tuple[int, ...], ...]:
+def compositions(total: int, parts: int) -> tuple[tuple[int, ...], ...]:
     """Ways to spread `total` pages over `parts` phases, in a fixed order."""
     if parts == 1:
         return ((total,),)
     return tuple(
-        (first, *rest) for first in range(total, -1, -1) for rest in _compositions(total - first, parts - 1)
+        (first, *rest) for first in range(total, -1, -1) for rest in compositions(total - first, parts - 1)
     )
 
 
@@ -141,8 +141,8 @@ class CountedRoom:
         return comb(waiting + self.phases - 1, self.phases - 1)
 
     def _matrix(self, rows: int, columns: int, entries: list[tuple[tuple[int, ...], tuple[int, ...], float]]) -> Matrix:
-        before = {state: place for place, state in enumerate(_compositions(rows, self.phases))}
-        after = {state: place for place, state in enumerate(_compositions(columns, self.phases))}
+        before = {state: place for place, state in enumerate(compositions(rows, self.phases))}
+        after = {state: place for place, state in enumerate(compositions(columns, self.phases))}
         values = [value for _, _, value in entries]
         places = ([before[a] for a, _, _ in entries], [after[b] for _, b, _ in entries])
         return sparse.csr_array(sparse.coo_array((values, places), shape=(len(before), len(after))))
@@ -152,7 +152,7 @@ class CountedRoom:
         for more in range(pages):
             entries = [
                 (state, _changed(state, r, +1), float(self.alpha[r]))
-                for state in _compositions(waiting + more, self.phases)
+                for state in compositions(waiting + more, self.phases)
                 for r in range(self.phases)
             ]
             matrix = matrix @ self._matrix(waiting + more, waiting + more + 1, entries)
@@ -161,7 +161,7 @@ class CountedRoom:
     def _leave(self, waiting: int, weights: NDArray[np.float64]) -> Matrix:
         entries = [
             (state, _changed(state, r, -1), state[r] * float(weights[r]))
-            for state in _compositions(waiting, self.phases)
+            for state in compositions(waiting, self.phases)
             for r in range(self.phases)
             if state[r]
         ]
@@ -176,7 +176,7 @@ class CountedRoom:
     def move(self, waiting: int) -> Matrix:
         entries = [
             (state, _changed(_changed(state, r, -1), s, +1), state[r] * float(self.S[r, s]))
-            for state in _compositions(waiting, self.phases)
+            for state in compositions(waiting, self.phases)
             for r in range(self.phases)
             for s in range(self.phases)
             if state[r]
@@ -184,7 +184,7 @@ class CountedRoom:
         return self._matrix(waiting, waiting, entries)
 
     def expire_rates(self, waiting: int) -> NDArray[np.float64]:
-        return np.array(_compositions(waiting, self.phases), dtype=np.float64) @ self.exits
+        return np.array(compositions(waiting, self.phases), dtype=np.float64) @ self.exits
 
 
 def _changed(state: tuple[int, ...], place: int, by: int) -> tuple[int, ...]:
