@@ -19,7 +19,6 @@ from recrawl.control import (
 from recrawl.errors import ConfigError, InvalidModel, NotConverged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from recrawl.control import Evaluator, FullState, Limits, Measures, Model, Optimum, Policy
@@ -89,8 +88,8 @@ def show_policy(model: Model, policy: Policy, within: str | None, plot: Path | N
     _table_of(measures, in_words(policy))
     for stay in document.get("stays", []):
         sys.stdout.write(
-            f"within {stay['time']:g}: {stay['served']:.4%} of indexed, {significant(stay['obsolete'])} of obsolete, "
-            f"{stay['all']:.4%} of all pages have left\n"
+            f"within {stay['time']:g}: share {significant(stay['served'])} of indexed, "
+            f"{significant(stay['obsolete'])} of obsolete, {significant(stay['all'])} of all have left\n"
         )
 
 
@@ -272,8 +271,8 @@ def show_limits(evaluator: Evaluator, limits: Limits, as_json: bool) -> None:
     print_table(["measure", "value", "limit", "implied cost coefficient"], rows, title=in_words(found.policy))
     if found.feasible:
         sys.stdout.write(
-            f"Cost of what is not limited: {significant(found.rest, 6)}; mixing policies within the limits would "
-            f"save {significant(max(found.gap, 0.0), 4)}.\n"
+            f"Cost of what is not limited: {significant(found.rest, 6)}; "
+            f"mixing policies within the limits would save {significant(max(found.gap, 0.0), 4)}.\n"
         )
 
 
@@ -309,6 +308,7 @@ def _draw_front(names: list[str], front: list[Any], path: Path) -> None:
     for point in front if len(front) <= 12 else []:
         label = f"{'/'.join(map(str, point.policy.modes))} at {','.join(map(str, point.policy.thresholds))}"
         axes[0].annotate(label, point.values, textcoords="offset points", xytext=(6, 4), fontsize=8)
+    axes[0].margins(x=0.12)
     axes[0].set_xlabel(names[0])
     axes[0].set_ylabel(names[1])
     save_figure(figure, path)
@@ -321,7 +321,9 @@ def _draw_curves(evaluator: Evaluator, path: Path) -> None:
     for few in range(len(numbers)):
         for many in range(few + 1, len(numbers)):
             modes = (numbers[many], numbers[few])
-            axes[0].plot(cost_curve(evaluator, modes), "o-", markersize=3, label=f"{modes[0]} or {modes[1]} robots")
+            axes[0].plot(
+                cost_curve(evaluator, modes), "o-", markersize=3, label=f"{modes[0]} or {modes[1]} robots"
+            )
     if len(numbers) == 1:
         raise ConfigError("--plot draws costs against thresholds, and a single mode has none")
     axes[0].set_xlabel("threshold")

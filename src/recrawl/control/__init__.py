@@ -1,7 +1,7 @@
 """When to switch robots on and off: a crawl queue with batch arrivals, obsolescence and thresholds.
 
-[Avrachenkov, Dudin, Klimenok, Nain, Semenova: Optimal Threshold Control by the Robots of Web Search Engines with
-Obsolescence of Documents]
+[Avrachenkov, Dudin, Klimenok, Nain, Semenova: Optimal Threshold Control by the Robots of Web Search Engines
+with Obsolescence of Documents]
 """
 
 from recrawl.control.bounds import FullState, QueueLength, best_full_state, best_queue_length

@@ -4,8 +4,9 @@ Two wider classes of policies bound them from below: deterministic policies that
 may use any mode at any length, and stationary policies that also see the phases of arrivals, service and
 obsolescence. The paper leaves both open.
 
-The response time in the cost (2) is a ratio N/D of two rates (stay of served pages, served pages), so (2) is not
-the cost of a Markov decision process. Let v = N/D, d_min <= D <= d_max over all policies. For v >= v₁
+The response time in the cost (2) is a ratio N/D of two rates (stay of served pages, served pages), so (2)
+is not the cost of a Markov decision process. Let v = N/D, d_min <= D <= d_max over all policies. For
+v >= v₁
 
     a v = a v₁ + a (N − v₁ D)/D >= a v₁ + a (N − v₁ D)/d_max,
 
@@ -69,7 +70,8 @@ def best_queue_length(evaluator: Evaluator) -> QueueLength:
     count = len(model.modes) ** levels
     if count * evaluator.work > _QUEUE_BUDGET:
         raise InvalidModel(
-            f"{len(model.modes)} modes at {levels} queue lengths make {count:.3g} policies, too many to try all"
+            f"{len(model.modes)} modes at {levels} queue lengths make {count:.3g} policies, "
+            "too many to try all"
         )
     places = list(product(range(len(model.modes)), repeat=levels))
     padded = [p + (p[-1],) * (model.top - model.capacity) for p in places]
@@ -150,11 +152,13 @@ def best_full_state(evaluator: Evaluator, max_nodes: int = 150) -> FullState:
     chain = evaluator.chain
     if not evaluator.linear:
         raise InvalidModel(
-            "with random order and obsolescence the response time of a page depends on later decisions, so it is "
-            "not a ratio of two rates"
+            "with random order and obsolescence the response time of a page depends on later decisions, "
+            "so it is not a ratio of two rates"
         )
     if chain.states > _FULL_STATES:
-        raise InvalidModel(f"{chain.states:,} states, more than the {_FULL_STATES:,} that policy iteration takes")
+        raise InvalidModel(
+            f"{chain.states:,} states, more than the {_FULL_STATES:,} that policy iteration takes"
+        )
     search = _Search(evaluator)
     if search.weight == 0:
         decided = search.process.cheapest(search.linear)
@@ -176,7 +180,7 @@ def best_full_state(evaluator: Evaluator, max_nodes: int = 150) -> FullState:
 
 @dataclass(frozen=True, order=True)
 class _Interval:
-    """Policies with a response time in [v1, v2] serve pages at a rate in [least, most]; none is below `bound`."""
+    """Policies with a response time in [v1, v2]: served rate in [least, most], cost from `bound` on."""
 
     bound: float
     v1: float
@@ -193,7 +197,7 @@ class _Bounder:
         self.prices = {+1: 1e-3, -1: 1e-3}  # of linear cost, in pages; adapted as the search goes on
 
     def _served(self, sign: int, allowance: float, known: float) -> float:
-        """sign · D cannot exceed this when the linear cost is at most `allowance` (weak duality, any price)."""
+        """What sign · D cannot exceed when the linear cost is at most `allowance` (weak duality)."""
         best, chosen = known, self.prices[sign]
         for factor in (0.2, 1.0, 5.0):
             price = self.prices[sign] * factor
