@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from recrawl.control.rooms import CountedRoom, OrderedRoom, Room, compositions, minimal
+from recrawl.control.rooms import CountedRoom, OrderedRoom, PlainRoom, Room, compositions, minimal
 from recrawl.errors import InvalidModel
 
 if TYPE_CHECKING:
@@ -46,8 +46,12 @@ class Chain:
         self.waiting_phases = int(self.gamma.size)
         # A single waiting page has no order, so counting is exact there too.
         self.ordered = model.order == "fifo" and self.waiting_phases > 1 and self.top > 2
-        kind = OrderedRoom if self.ordered else CountedRoom
-        self.room: Room = kind(self.gamma, self.Gamma, self.expiries)
+        self.room: Room
+        if self.waiting_phases == 1:
+            self.room = PlainRoom(float(self.expiries[0]))
+        else:
+            kind = OrderedRoom if self.ordered else CountedRoom
+            self.room = kind(self.gamma, self.Gamma, self.expiries)
         self.inner = self.arrival_phases * self.service_phases
         self.sizes = np.array(
             [self.arrival_phases, *(self.inner * self.room.size(i - 1) for i in range(1, self.top + 1))],
@@ -119,7 +123,7 @@ class Chain:
                     blocks[n] = _kron(self.room.grow(0, n - 1), np.kron(jumps[n], self.beta[None, :]))
             return blocks
         W, M, waiting = self.arrival_phases, self.service_phases, level - 1
-        here = sparse.csr_array(sparse.eye_array(self.room.size(waiting)))
+        here = np.ones((1, 1)) if self.room.size(waiting) == 1 else sparse.eye_array(self.room.size(waiting))
         inner = np.kron(jumps[0], np.eye(M)) + np.kron(np.eye(W), self.S)
         blocks[level] = _kron(here, inner) + _kron(self.room.move(waiting), np.eye(W * M))
         for n in range(1, len(jumps)):

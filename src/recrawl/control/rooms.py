@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Matrix = Any  # a sparse matrix of scipy, which has no types
 
-__all__ = ["CountedRoom", "OrderedRoom", "Room", "compositions", "minimal"]
+__all__ = ["CountedRoom", "OrderedRoom", "PlainRoom", "Room", "compositions", "minimal"]
 
 
 def _exponential_rate(law: PhaseType) -> float | None:
@@ -121,6 +121,33 @@ class OrderedRoom:
         for _ in range(waiting):
             rates = (rates[:, None] + self.exits[None, :]).ravel()
         return rates
+
+
+class PlainRoom:
+    """One phase: only the number of waiting pages matters. Plain arrays of one entry."""
+
+    phases = 1
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+    def size(self, waiting: int) -> int:  # noqa: ARG002 (one state, however many wait)
+        return 1
+
+    def grow(self, waiting: int, pages: int) -> Matrix:  # noqa: ARG002
+        return np.ones((1, 1))
+
+    def pick(self, waiting: int) -> Matrix:  # noqa: ARG002
+        return np.ones((1, 1))
+
+    def expire(self, waiting: int) -> Matrix:
+        return np.full((1, 1), waiting * self.rate)
+
+    def move(self, waiting: int) -> Matrix:
+        return np.full((1, 1), -waiting * self.rate)
+
+    def expire_rates(self, waiting: int) -> NDArray[np.float64]:
+        return np.full(1, waiting * self.rate)
 
 
 @lru_cache(maxsize=4096)
