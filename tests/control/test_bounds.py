@@ -9,12 +9,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from recrawl.control import Evaluator, best_full_state, best_queue_length, best_thresholds, measure
+from recrawl.control import (
+    Evaluator,
+    best_full_state,
+    best_queue_length,
+    best_thresholds,
+    measure,
+    near_queue_length,
+)
 from recrawl.control.bounds import _Search
 from recrawl.control.decisions import Decisions
 from recrawl.control.rewards import REWARDS
 from recrawl.errors import InvalidModel
-from recrawl.papers._threshold_models import base_model, crawler_model, with_obsolescence_variance
+from recrawl.papers._threshold_models import (
+    base_model,
+    crawler_model,
+    with_obsolescence_variance,
+    with_service_scale,
+)
 
 SEEDS = st.integers(0, 2**31)
 
@@ -125,3 +137,27 @@ def test_policy_of_states_has_its_cost():
     )
     assert total == pytest.approx(full.cost, rel=1e-9)
     assert rates["starving"] == pytest.approx(full.starvation, rel=1e-9)
+
+
+def test_thresholds_are_not_always_the_best_queue_length_policies():
+    """Service five times as fast (Table 3, s = 5): more robots at four pages than at two or three pay."""
+    model = with_service_scale(5.0)
+    evaluator = Evaluator(model)
+    threshold = best_thresholds(model, evaluator).best
+    queue = best_queue_length(evaluator)
+    assert queue.robots == (4, 4, 1, 1, 3, 1)
+    assert queue.cost == pytest.approx(216.415, abs=1e-3)
+    assert threshold.cost == pytest.approx(217.020, abs=1e-3)
+    near = near_queue_length(evaluator, threshold.policy.robots(5))
+    assert queue.cost * (1 - 1e-12) <= near.cost <= threshold.cost
+    assert measure(model, near.robots).cost == pytest.approx(near.cost, rel=1e-9)
+
+
+def test_near_policies_are_local_optima(random_model):
+    for seed in range(6):
+        model = random_model(seed, capacity=3, admission="admit")
+        evaluator = Evaluator(model)
+        start = best_thresholds(model, evaluator).best
+        near = near_queue_length(evaluator, start.policy.robots(3))
+        best = best_queue_length(evaluator)
+        assert best.cost * (1 - 1e-12) <= near.cost <= start.cost * (1 + 1e-12)

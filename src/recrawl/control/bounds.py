@@ -24,15 +24,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.control.decisions import Decided, Decisions
+from recrawl.control.policies import TIE
 from recrawl.control.rewards import REWARDS
 from recrawl.errors import InvalidModel
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from recrawl.control.evaluate import Evaluator
 
-__all__ = ["FullState", "QueueLength", "best_full_state", "best_queue_length"]
+__all__ = ["FullState", "QueueLength", "best_full_state", "best_queue_length", "near_queue_length"]
 
 _QUEUE_BUDGET = 3e10  # operations for all queue-length policies
 _FULL_STATES = 3000
@@ -78,6 +81,36 @@ def best_queue_length(evaluator: Evaluator) -> QueueLength:
     costs = evaluator.costs(padded)
     best = int(np.argmin(costs))
     return QueueLength(float(costs[best]), tuple(model.numbers[m] for m in places[best]), count)
+
+
+def near_queue_length(evaluator: Evaluator, start: Sequence[int]) -> QueueLength:
+    """From given robots per queue length, change one or two neighbouring lengths while that pays.
+
+    For queues whose policies are too many to try all: the best that was found, without proof.
+    """
+    model = evaluator.model
+    levels, count = model.capacity + 1, len(model.modes)
+    extra = model.top - model.capacity
+    here = model.assignment(start)[:levels]
+
+    def cost(places: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
+        return evaluator.costs([p + (p[-1],) * extra for p in places])
+
+    value = float(cost([here])[0])
+    while True:
+        near = {
+            (*here[:i], *([mode] * width), *here[i + width :])
+            for i in range(levels)
+            for width in (1, 2)
+            for mode in range(count)
+            if i + width <= levels
+        }
+        candidates = sorted(near - {here})
+        costs = cost(candidates) if candidates else np.array([np.inf])
+        best = int(np.argmin(costs))
+        if not costs[best] < value * (1.0 - TIE):
+            return QueueLength(value, tuple(model.numbers[m] for m in here), evaluator.evaluated)
+        here, value = candidates[best], float(costs[best])
 
 
 class _Search:

@@ -62,6 +62,11 @@ class Optimum:
         return (1.0 - self.best.cost / least) * 100.0 if least > 0 else 0.0
 
 
+def threshold_count(model: Model) -> int:
+    """Number of different threshold policies: ways to fall from most to fewest robots over K + 1 levels."""
+    return comb(model.capacity + len(model.modes), len(model.modes) - 1)
+
+
 def mode_sets(model: Model) -> list[tuple[int, ...]]:
     """All sets of modes, small ones first, each from most to fewest robots."""
     numbers = model.numbers
@@ -103,15 +108,12 @@ def best_thresholds(
     evaluator = evaluator or Evaluator(model)
     sets = mode_sets(model)
     K = model.capacity
-    distinct = comb(K + len(model.modes), len(model.modes) - 1)
-    enumerated = distinct * evaluator.work <= _BUDGET
+    enumerated = threshold_count(model) * evaluator.work <= _BUDGET
     found = []
     for modes in sets:
         if enumerated or len(modes) <= 2:
             policies = threshold_policies(modes, K)
-            costs = evaluator.costs([model.assignment(p) for p in policies])
-            if tell is not None:
-                tell(len(policies))
+            costs = evaluator.costs([model.assignment(p) for p in policies], tell)
             found.append(
                 _least(
                     Combination(modes, p.thresholds, float(c)) for p, c in zip(policies, costs, strict=True)
@@ -120,7 +122,7 @@ def best_thresholds(
         else:
             found.append(_descent(evaluator, modes))
     return Optimum(
-        _least(found), tuple(found), "enumeration" if enumerated else "descent", len(evaluator._known)
+        _least(found), tuple(found), "enumeration" if enumerated else "descent", evaluator.evaluated
     )
 
 
