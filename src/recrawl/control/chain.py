@@ -138,18 +138,16 @@ class Chain:
 
     def generator(self, assignment: Sequence[int]) -> sparse.csr_array:
         """The whole generator as a sparse matrix, for chains that are not too large."""
-        rows = []
+        rows, columns, values = [], [], []
         for level in range(self.top + 1):
-            blocks = self.level_blocks(assignment[level], level)
-            rows.append(
-                [
-                    sparse.csr_array(blocks[j])
-                    if j in blocks
-                    else sparse.csr_array((int(self.sizes[level]), int(self.sizes[j])))
-                    for j in range(self.top + 1)
-                ]
-            )
-        return sparse.csr_array(sparse.block_array(rows, format="csr"))
+            for target, block in self.level_blocks(assignment[level], level).items():
+                part = sparse.coo_array(block)
+                rows.append(part.coords[0] + self.starts[level])
+                columns.append(part.coords[1] + self.starts[target])
+                values.append(part.data)
+        places = (np.concatenate(rows), np.concatenate(columns))
+        entries = sparse.coo_array((np.concatenate(values), places), shape=(self.states, self.states))
+        return sparse.csr_array(entries)
 
     def describe(self) -> Iterator[tuple[int, str, int, int | str]]:
         """Every state in words: pages, phases of the waiting pages, arrival phase, service phase.

@@ -56,6 +56,9 @@ class _Recursion:
         self.ones = self.basis.ones.astype(self.dtype)
         self.expiries = self.basis.expiries.astype(self.dtype)
         self.gamma = self.basis.gamma.astype(self.dtype)
+        self.others: Any = np.ones(1, dtype=self.dtype)  # 1 over the phases of the waiting pages ahead
+        self.keys = np.zeros(1, dtype=np.int64)
+        self.shifts: Any = np.zeros(1, dtype=self.dtype)
 
     def first(self) -> list[Any]:
         """A page that goes straight into service."""
@@ -67,18 +70,18 @@ class _Recursion:
             vectors.append(np.linalg.solve(system, d * vectors[-1][0])[None, :])
         return vectors
 
-    def _inverses(self, ahead: int) -> tuple[Any, Any]:
-        """(uI − S − Σ_j T[r_j, r_j])⁻¹ for every multiset of digits, and the multiset of every row."""
-        R, M = self.chain.waiting_phases, self.chain.service_phases
-        weights = np.array([0] + [(ahead + 1) ** (r - 1) for r in range(1, R)], dtype=np.int64)
-        keys = np.zeros(1, dtype=np.int64)
-        shifts = np.zeros(1, dtype=self.dtype)
-        for _ in range(ahead):
-            keys = (keys[:, None] + weights[None, :]).ravel()
-            shifts = (shifts[:, None] + np.diag(self.T)[None, :]).ravel()
-        _, where, numbers = np.unique(keys, return_index=True, return_inverse=True)
-        eye = np.eye(M)
-        systems = (self.shift - shifts[where])[:, None, None] * eye - self.chain.S
+    def _inverses(self) -> tuple[Any, Any]:
+        """(uI − S − Σ_j T[r_j, r_j])⁻¹ for every multiset of digits, and the multiset of every row.
+
+        Called once for each further page ahead: one more digit.
+        """
+        R, most = self.chain.waiting_phases, self.chain.top + 1
+        weights = np.array([0] + [most ** (r - 1) for r in range(1, R)], dtype=np.int64)
+        self.keys = (self.keys[:, None] + weights[None, :]).ravel()
+        self.shifts = (self.shifts[:, None] + np.diag(self.T)[None, :]).ravel()
+        _, where, numbers = np.unique(self.keys, return_index=True, return_inverse=True)
+        eye = np.eye(self.chain.service_phases)
+        systems = (self.shift - self.shifts[where])[:, None, None] * eye - self.chain.S
         return np.linalg.inv(systems), numbers.astype(np.int64)
 
     def step(self, previous: list[Any], ahead: int) -> list[Any]:
@@ -86,7 +89,7 @@ class _Recursion:
         from recrawl.control import _sojourn_kernels as kernels
 
         chain = self.chain
-        inverses, keys = self._inverses(ahead)
+        inverses, keys = self._inverses()
         rows = chain.waiting_phases**ahead
         vectors: list[Any] = []
         for d in range(self.moments + 1):
@@ -95,13 +98,11 @@ class _Recursion:
             if d:
                 right += d * vectors[-1]
             elif self.fate == "obsolete":
-                own = np.ones(1, dtype=self.dtype)
-                for _ in range(ahead - 1):
-                    own = np.kron(own, self.ones)
-                right += np.kron(own, self.expiries)[:, None]
+                right += np.kron(self.others, self.expiries)[:, None]
             out = np.empty_like(right)
             kernels.solve_columns(right, ahead, self.T, keys, inverses, out)
             vectors.append(out)
+        self.others = np.kron(self.others, self.ones)
         return vectors
 
 
