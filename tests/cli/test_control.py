@@ -186,3 +186,16 @@ def test_simulation_beside_the_exact_numbers(recrawl):
     shown = recrawl("simulate", "control", TABLE1, "--modes", "2", "--arrivals", 100_000, "--seed", 3)
     assert "always 2 robots" in shown.out
     assert recrawl("simulate", "control", TABLE1, "--arrivals", 3).code == 2
+
+
+def test_what_a_descent_guarantees(recrawl, monkeypatch):
+    from recrawl.control import policies
+
+    assert (
+        recrawl("control", TABLE1, "--no-bounds", "--json").json["guarantee"] == "the best of all thresholds"
+    )
+    monkeypatch.setattr(policies, "_search", lambda _: "descent")
+    found = recrawl("control", TABLE1, "--json").json
+    assert found["search"] == "descent"
+    assert "at most 17.85 % above any policy" in found["guarantee"]
+    assert "can be moved with profit" in recrawl("control", TABLE1, "--no-bounds", "--json").json["guarantee"]

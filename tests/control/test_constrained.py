@@ -8,7 +8,7 @@ from recrawl.control import Evaluator, Limits, Policy, best_thresholds, best_wit
 from recrawl.control.constrained import _all_policies
 from recrawl.control.model import Costs
 from recrawl.errors import InvalidModel
-from recrawl.papers._threshold_models import base_model
+from recrawl.papers._threshold_models import base_model, with_obsolescence_variance
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def evaluator():
 
 @pytest.fixture(scope="module")
 def measured(evaluator):
-    return [(policy, measure(evaluator.model, policy)) for policy in _all_policies(evaluator.model)]
+    return [(policy, measure(evaluator.model, policy)) for policy in _all_policies(evaluator)]
 
 
 def brute(measured, costs, limits):
@@ -104,6 +104,11 @@ def test_larger_is_better_for_success(evaluator):
     front = pareto_front(evaluator, ["success", "robot"])
     assert len(front) >= 1
     assert front[0].values[0] == max(p.values[0] for p in front)
+
+
+def test_too_many_policies_are_refused():
+    with pytest.raises(InvalidModel, match="threshold policies on 1,048,574 states take too long"):
+        best_within(Evaluator(with_obsolescence_variance(3.0, 18)), Limits(loss=0.1))
 
 
 def test_bad_requests(evaluator):

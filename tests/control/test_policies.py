@@ -68,13 +68,30 @@ def test_ties_go_to_fewest_modes_then_smallest_thresholds():
 def test_descent_finds_what_enumeration_finds(monkeypatch, capacity):
     model = base_model(capacity)
     enumerated = best_thresholds(model)
-    monkeypatch.setattr(policies_module, "_BUDGET", 0.0)
+    monkeypatch.setattr(policies_module, "_search", lambda _: "descent")
     descended = best_thresholds(model)
     assert descended.search == "descent"
     assert descended.best == enumerated.best
     for ours, theirs in zip(descended.combinations, enumerated.combinations, strict=True):
         assert ours.cost == pytest.approx(theirs.cost, rel=1e-9)
     assert descended.policies < enumerated.policies or capacity == 5
+
+
+def test_steps_from_the_exponential_optimum(monkeypatch):
+    """Figure 4's law at K = 5: the start is threshold 2, the optimum 1."""
+    model = with_obsolescence_variance(3.0)
+    enumerated = best_thresholds(model)
+    monkeypatch.setattr(policies_module, "_search", lambda e: "steps" if e.chain.ordered else "enumeration")
+    stepped = best_thresholds(model)
+    assert stepped.search == "steps"
+    assert stepped.best == enumerated.best
+    assert stepped.policies < enumerated.policies
+
+
+def test_search_follows_the_size():
+    assert policies_module._search(Evaluator(base_model())) == "enumeration"
+    assert policies_module._search(Evaluator(base_model(400))) == "descent"
+    assert policies_module._search(Evaluator(with_obsolescence_variance(3.0, 17))) == "steps"
 
 
 def test_curves_are_costs():

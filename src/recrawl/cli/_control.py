@@ -119,6 +119,7 @@ def _draw_levels(measures: Measures, assignment: tuple[int, ...], model: Model, 
     for number in sorted(set(robots), reverse=True):
         heights = [p if robots[i] == number else 0.0 for i, p in enumerate(measures.level_probability)]
         axes[0].bar(levels, heights, label=f"{number} robot{'s' * (number > 1)} active")
+    axes[0].xaxis.get_major_locator().set_params(integer=True)
     axes[0].set_xlabel("pages in the system")
     axes[0].set_ylabel("probability")
     axes[0].legend(frameon=False)
@@ -173,7 +174,8 @@ def show_optimum(
     if plot is not None:
         _draw_curves(evaluator, plot)
     if as_json:
-        print_json({**_optimum_document(optimum, measures, bounds), "curves": _curves(evaluator)})
+        curves = [] if optimum.search == "steps" else _curves(evaluator)
+        print_json({**_optimum_document(optimum, measures, bounds), "curves": curves})
     else:
         _print_optimum(optimum, measures, bounds)
 
@@ -187,6 +189,18 @@ def _curves(evaluator: Evaluator) -> list[dict[str, Any]]:
     ]
 
 
+def _guarantee(optimum: Optimum, bounds: dict[str, Any]) -> str:
+    """What is known about the best thresholds found."""
+    if optimum.search == "enumeration":
+        return "the best of all thresholds"
+    by = " by one" if optimum.search == "steps" else ""
+    text = f"no threshold, and no pair of neighbours, can be moved{by} with profit"
+    proven = bounds.get("full_state_proven")
+    if proven:
+        text += f"; at most {(optimum.best.cost / proven - 1.0) * 100.0:.2f} % above any policy"
+    return text
+
+
 def _optimum_document(optimum: Optimum, measures: Measures, bounds: dict[str, Any]) -> dict[str, Any]:
     return {
         "fixed": [{"robots": c.modes[0], "cost": c.cost} for c in optimum.fixed],
@@ -195,6 +209,7 @@ def _optimum_document(optimum: Optimum, measures: Measures, bounds: dict[str, An
         "profit_percent": optimum.profit_percent,
         "bounds": bounds,
         "search": optimum.search,
+        "guarantee": _guarantee(optimum, bounds),
         "policies": optimum.policies,
         "states": measures.states,
         "method": measures.method,
@@ -216,7 +231,7 @@ def _print_optimum(optimum: Optimum, measures: Measures, bounds: dict[str, Any])
         ["robots", "thresholds", "cost", ""],
         rows,
         title="The best thresholds of every set of modes",
-        caption=f"{optimum.policies} policies by {optimum.search}",
+        caption=f"{optimum.policies} policies by {optimum.search}: {_guarantee(optimum, bounds)}",
         left=2,
     )
     _table_of(measures, f"Best: {in_words(optimum.best.policy)}")
@@ -352,6 +367,7 @@ def _draw_curves(evaluator: Evaluator, path: Path) -> None:
     for curve in _curves(evaluator):
         label = f"{curve['modes'][0]} or {curve['modes'][1]} robots"
         axes[0].plot(curve["costs"], "o-", markersize=3, label=label)
+    axes[0].xaxis.get_major_locator().set_params(integer=True)
     axes[0].set_xlabel("threshold")
     axes[0].set_ylabel("cost")
     axes[0].legend(frameon=False, ncols=2)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.control.model import Costs, Model, Policy
-from recrawl.control.policies import TIE, mode_sets, threshold_policies
+from recrawl.control.model import Costs, Policy
+from recrawl.control.policies import TIE, mode_sets, threshold_count, threshold_policies
 from recrawl.control.rewards import REWARDS
 from recrawl.errors import InvalidModel
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recrawl.control.evaluate import Evaluator
+
+_BUDGET = 3e11  # operations for all policies: some minutes
 
 __all__ = ["MEASURES", "Constrained", "Limits", "Tradeoff", "best_within", "pareto_front"]
 
@@ -80,8 +82,14 @@ class Tradeoff:
     cost: float
 
 
-def _all_policies(model: Model) -> list[Policy]:
+def _all_policies(evaluator: Evaluator) -> list[Policy]:
     """Every threshold policy once: of equal ones, that with the fewest modes and smallest thresholds."""
+    model, count = evaluator.model, threshold_count(evaluator.model)
+    if count * evaluator.work > _BUDGET:
+        raise InvalidModel(
+            f"{count:,} threshold policies on {evaluator.chain.states:,} states take too long to try all; "
+            "use fewer modes or a smaller capacity"
+        )
     seen: dict[tuple[int, ...], Policy] = {}
     for modes in mode_sets(model):
         for policy in threshold_policies(modes, model.capacity):
@@ -115,7 +123,7 @@ def _term(name: str) -> str:
 def best_within(evaluator: Evaluator, limits: Limits) -> Constrained:
     """The cheapest threshold policy within limits, with the prices that the limits imply."""
     model = evaluator.model
-    policies = _all_policies(model)
+    policies = _all_policies(evaluator)
     columns = _columns(evaluator, policies)
     named = limits.named
     rest = np.zeros(len(policies))
@@ -175,7 +183,7 @@ def pareto_front(evaluator: Evaluator, names: Sequence[str]) -> list[Tradeoff]:
             raise InvalidModel(f"cannot trade {name!r}; known are {', '.join(MEASURES)}")
     if len(set(names)) < 2:
         raise InvalidModel("a front needs two different measures")
-    policies = _all_policies(evaluator.model)
+    policies = _all_policies(evaluator)
     columns = _columns(evaluator, policies)
     signs = np.array([-1.0 if name in ("success", "throughput") else 1.0 for name in names])
     points = np.stack([columns[name] for name in names], axis=1)
