@@ -44,12 +44,14 @@ def test_command(recrawl, tmp_path):
     result = recrawl("papers", "threshold", "--json", "--plots", tmp_path)
     found = result.json
     assert {"paper", "item", "printed", "computed", "verdict", "note"} == set(found[0])
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        f"threshold_figure{n}.png" for n in (1, 2, 3, 4)
-    ]
+    names = sorted(f"threshold-figure-{n}.{kind}" for n in (1, 2, 3, 4) for kind in ("png", "csv"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    table = (tmp_path / "threshold-figure-1.csv").read_text(encoding="utf-8").splitlines()
+    assert table[0].startswith("threshold,2 or 1 robots,3 or 1 robots")
+    assert len(table) == 6
 
 
 def test_figures_have_their_minima():
-    curves = figures()
-    assert curves["figure1"]["3 or 1 robots"].argmin() == 2
-    assert [int(curve.argmin()) for curve in curves["figure4"].values()] == [2, 2, 1, 1, 0]
+    first, _, _, fourth = figures()
+    assert min(range(5), key=first.curves["3 or 1 robots"].__getitem__) == 2
+    assert [min(range(5), key=curve.__getitem__) for curve in fourth.curves.values()] == [2, 2, 1, 1, 0]

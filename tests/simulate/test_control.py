@@ -10,7 +10,7 @@ from recrawl.control.model import modes_of
 from recrawl.errors import InvalidModel
 from recrawl.laws import Bmap, Erlang, PhaseType, superposed, thinned
 from recrawl.papers._threshold_models import base_model, crawler_model, with_obsolescence_variance
-from recrawl.simulate.control import Estimate, simulate_queue
+from recrawl.simulate.control import simulate_queue
 
 CYCLIC = PhaseType([0.9, 0.1], [[-3.0, 2.0], [0.5, -0.6]])
 POLICY = Policy((3, 1), (2,))
@@ -53,11 +53,11 @@ def test_simulation_agrees_with_the_exact_answer(name):
         truth = getattr(exact, measured)
         if not math.isnan(truth):
             # 12 intervals for each of 15 models at 99 %: some miss, none by much.
-            assert estimate.covers(truth, times=1.6), (measured, truth, estimate)
+            assert estimate.covers(truth, widths=1.6), (measured, truth, estimate)
         else:
             assert math.isnan(estimate.value)  # no page is obsolete
     for truth, estimate in zip(exact.level_probability, found.level_probability, strict=True):
-        assert estimate.covers(truth, times=1.8)
+        assert estimate.covers(truth, widths=1.8)
 
 
 def test_intervals_shrink_and_cover():
@@ -83,8 +83,8 @@ def test_policies_of_any_shape():
     strange = (1, 4, 2, 1, 3, 1)
     exact = measure(model, strange)
     found = simulate_queue(model, strange, arrivals=400_000, seed=2, confidence=0.99)
-    assert found["cost"].covers(exact.cost, times=1.6)
-    assert found["active_robots"].covers(exact.active_robots, times=1.6)
+    assert found["cost"].covers(exact.cost, widths=1.6)
+    assert found["active_robots"].covers(exact.active_robots, widths=1.6)
 
 
 def test_bad_requests():
@@ -93,4 +93,3 @@ def test_bad_requests():
         simulate_queue(model, Policy((1,)), arrivals=10)
     with pytest.raises(InvalidModel, match="confidence"):
         simulate_queue(model, Policy((1,)), confidence=1.0)
-    assert Estimate(1.0, 0.5).covers(1.4)

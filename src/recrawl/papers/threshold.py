@@ -16,6 +16,7 @@ from recrawl.control.evaluate import Evaluator
 from recrawl.control.policies import Combination, Optimum, best_thresholds, cost_curve
 from recrawl.papers import _threshold_data as data
 from recrawl.papers import _threshold_models as models
+from recrawl.papers.fleet_figures import PaperFigure
 from recrawl.papers.row import Row, Verdict
 
 if TYPE_CHECKING:
@@ -303,8 +304,15 @@ def rows() -> list[Row]:
     return list(_all_rows())
 
 
-def figures() -> dict[str, dict[str, NDArray[np.float64]]]:
-    """Curves of Figures 1-4: cost against the threshold 0 ... K − 1."""
+def _figure(number: str, title: str, curves: dict[str, NDArray[np.float64]]) -> PaperFigure:
+    levels = len(next(iter(curves.values())))
+    x = tuple(float(j) for j in range(levels))
+    plain = {name: tuple(float(c) for c in curve) for name, curve in curves.items()}
+    return PaperFigure(number, title, "threshold", "cost", x, plain)
+
+
+def figures() -> list[PaperFigure]:
+    """Figures 1-4: cost against the threshold 0 ... K − 1."""
     base = Evaluator(models.base_model())
     pairs = [(2, 1), (3, 1), (4, 1), (3, 2), (4, 2), (4, 3)]
     first = {f"{many} or {few} robots": cost_curve(base, (many, few)) for many, few in pairs}
@@ -319,9 +327,9 @@ def figures() -> dict[str, dict[str, NDArray[np.float64]]]:
         model = models.with_obsolescence_variance(alpha)
         assert model.obsolescence is not None
         fourth[f"variance {model.obsolescence.variance:.0f}"] = cost_curve(Evaluator(model), (3, 1))
-    return {
-        "figure1": first,
-        "figure2": second,
-        "figure3": third,
-        "figure4": fourth,
-    }
+    return [
+        _figure("1", "Cost against the threshold, for every pair of modes", first),
+        _figure("2", "Modes 3 and 1, service of growing variance", second),
+        _figure("3", "The best two modes, service of growing variance", third),
+        _figure("4", "Modes 3 and 1, obsolescence of growing variance", fourth),
+    ]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recrawl.errors import InvalidModel
+from recrawl.simulate.fleet import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,21 +23,9 @@ if TYPE_CHECKING:
     from recrawl.control.model import Model, Policy
     from recrawl.laws.phase_type import PhaseType
 
-__all__ = ["Estimate", "SimulatedQueue", "simulate_queue"]
+__all__ = ["SimulatedQueue", "simulate_queue"]
 
 SEGMENTS = 40  # the run is cut into as many parts for the confidence intervals
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A simulated number with half the width of its 95 % confidence interval (or another, as asked)."""
-
-    value: float
-    half_width: float
-
-    def covers(self, truth: float, times: float = 1.0) -> bool:
-        """Whether `truth` lies within the interval, widened by a factor."""
-        return abs(truth - self.value) <= times * self.half_width
 
 
 @dataclass(frozen=True)
