@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gammainc
 
+from recrawl import fleet
 from recrawl.control import Costs, Mode, Model, Policy, Solved, measure, phase_type_of
 from recrawl.control.measures import invert
-from recrawl.laws import Bmap, Erlang, PhaseType
+from recrawl.laws import Bmap, Erlang, Exponential, Hyperexponential, PhaseType, TwoTask
 from recrawl.papers._threshold_models import base_model, with_obsolescence_variance
 
 SEEDS = st.integers(0, 2**31)
@@ -191,3 +192,30 @@ def test_fixed_costs_of_the_paper():
     base = base_model()
     costs = [measure(base, Policy((r,))).cost for r in (1, 2, 3, 4)]
     assert costs == pytest.approx([149.911, 110.009, 89.405, 130.312], abs=1e-3)
+
+
+SERVICES = [TwoTask(2.0, 10.0, 0.35), Hyperexponential.balanced(1.5, 6.0), Erlang(0.8, 3), Exponential(2.0)]
+
+
+@pytest.mark.parametrize("service", SERVICES, ids=str)
+@pytest.mark.parametrize("load", [0.4, 1.0, 1.7])
+def test_single_poisson_mode_is_the_queue_of_the_fleet(service, load):
+    """The embedded chain of M/G/1/K knows no phases."""
+    arrivals = Bmap.poisson(load / service.mean)
+    model = Model(7, phase_type_of(service), (Mode(1, arrivals),), COSTS)
+    ours, theirs = measure(model, Policy((1,))), fleet.solve(service, load, 7)
+    assert ours.starvation == pytest.approx(theirs.starvation, rel=1e-9)
+    assert ours.loss == pytest.approx(theirs.loss, rel=1e-9)
+    assert ours.response_time == pytest.approx(theirs.response_time, rel=1e-9)
+    np.testing.assert_allclose(ours.level_probability, fleet.queue_length(service, load, 7), rtol=1e-8)
+
+
+@pytest.mark.parametrize("service", SERVICES, ids=str)
+def test_exponential_obsolescence_is_that_of_the_fleet(service):
+    arrivals = Bmap.poisson(1.2 / service.mean)
+    patience = PhaseType([1.0], [[-0.3]])
+    model = Model(6, phase_type_of(service), (Mode(1, arrivals),), COSTS, patience)
+    ours, theirs = measure(model, Policy((1,))), fleet.solve_obsolescent(service, 1.2, 6, 0.3)
+    assert ours.starvation == pytest.approx(theirs.starvation, rel=1e-7)
+    assert ours.loss == pytest.approx(theirs.loss, rel=1e-7)
+    assert ours.obsolete == pytest.approx(theirs.obsolete, rel=1e-7)
