@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,7 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FullState", "QueueLength", "best_full_state", "best_queue_length", "near_queue_length"]
 
-_QUEUE_BUDGET = 3e10  # operations for all queue-length policies
+_QUEUE_BUDGET = 1e10  # operations for all queue-length policies: some seconds
+_CHUNK = 1 << 12  # policies evaluated at once
 _FULL_STATES = 3000
 _GAP = 1e-7  # relative, between the best policy found and the bound
 
@@ -76,11 +76,15 @@ def best_queue_length(evaluator: Evaluator) -> QueueLength:
             f"{len(model.modes)} modes at {levels} queue lengths make {count:.3g} policies, "
             "too many to try all"
         )
-    places = list(product(range(len(model.modes)), repeat=levels))
-    padded = [p + (p[-1],) * (model.top - model.capacity) for p in places]
-    costs = evaluator.costs(padded)
-    best = int(np.argmin(costs))
-    return QueueLength(float(costs[best]), tuple(model.numbers[m] for m in places[best]), count)
+    best, robots = np.inf, ()
+    for start in range(0, count, _CHUNK):
+        numbers = np.arange(start, min(start + _CHUNK, count))
+        places = np.stack(np.unravel_index(numbers, (len(model.modes),) * levels), axis=1)
+        costs = evaluator.fresh_costs(np.pad(places, ((0, 0), (0, model.top - model.capacity)), mode="edge"))
+        least = int(np.argmin(costs))
+        if costs[least] < best:
+            best, robots = float(costs[least]), tuple(model.numbers[m] for m in places[least])
+    return QueueLength(best, robots, count)
 
 
 def near_queue_length(evaluator: Evaluator, start: Sequence[int]) -> QueueLength:
