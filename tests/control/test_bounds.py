@@ -92,6 +92,17 @@ def test_thresholds_are_the_best_queue_length_policies_of_the_base_example():
     assert full.cost - full.bound < 1e-5
 
 
+def test_a_single_mode_leaves_nothing_to_decide():
+    base = base_model(80)
+    model = replace(base, modes=base.modes[2:3])
+    evaluator = Evaluator(model)
+    cost = best_thresholds(model, evaluator).best.cost
+    assert best_queue_length(evaluator).cost == pytest.approx(cost, rel=1e-12)
+    full = best_full_state(evaluator)
+    assert full.cost == pytest.approx(cost, rel=1e-9)
+    assert full.bound == pytest.approx(cost, rel=1e-6)
+
+
 def test_measured_crawler():
     evaluator = Evaluator(crawler_model())
     with pytest.raises(InvalidModel, match="too many"):
