@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.errors import InvalidModel
-from recrawl.laws._stable import exp_remainder, exp_remainder3, log_remainder
+from recrawl.laws._stable import exp_remainder, exp_remainder3, log_remainder, mean_decay
 from recrawl.laws.law import Law, positive
 
 if TYPE_CHECKING:
@@ -260,6 +260,9 @@ class Uniform(Law):
         narrow = width < _QUADRATURE_WIDTH
         wide = np.exp(-s * self.low) * -np.expm1(-width) / np.where(narrow, 1.0, width)
         return np.where(narrow, self._average(np.where(narrow, s, 0.0), remainder=False), wide)
+
+    def _log_transform(self, s: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.log(mean_decay(s * (self.high - self.low))) - s * self.low)
 
     def transform_remainder(self, s: ArrayLike) -> NDArray[np.float64]:
         s = np.asarray(s, dtype=np.float64)

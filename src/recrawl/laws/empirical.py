@@ -79,6 +79,13 @@ class Empirical(Law):
     def transform(self, s: ArrayLike) -> NDArray[np.float64]:
         return self._expect(lambda y: np.exp(-y), s)
 
+    def _log_transform(self, s: NDArray[np.float64]) -> NDArray[np.float64]:
+        # The smallest time taken out, so that its term stays 1 however large s is.
+        least = float(self._times[0])
+        rest = self.scaled(self._mean)
+        rest._times = self._times - least
+        return np.asarray(np.log(rest.transform(s)) - s * least)
+
     def transform_remainder(self, s: ArrayLike) -> NDArray[np.float64]:
         return self._expect(exp_remainder, s)
 

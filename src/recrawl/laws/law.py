@@ -84,10 +84,12 @@ class Law(ABC):
         s = np.asarray(s, dtype=np.float64)
         changed = s * self.mean - self.transform_remainder(s)  # 1 − h(s)
         near_one = changed < 0.5
-        with np.errstate(divide="ignore"):
-            return np.where(
-                near_one, -np.log1p(-np.where(near_one, changed, 0.0)), -np.log(self.transform(s))
-            )
+        far = -self._log_transform(np.where(near_one, 0.0, s))
+        return np.where(near_one, -np.log1p(-np.where(near_one, changed, 0.0)), far)
+
+    def _log_transform(self, s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """ln E[e^{-sX}] for large s; overridden by laws whose transform underflows."""
+        return np.asarray(np.log(self.transform(s)))
 
     def exponent_deficit(self, s: ArrayLike) -> NDArray[np.float64]:
         """1 − exponent(s) / (s·E[X]), in [0, 1): what the randomness of X takes from the exponent.

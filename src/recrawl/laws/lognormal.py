@@ -30,7 +30,8 @@ class Lognormal(Law):
     The transform is the trapezoidal rule over z, which for such integrands converges geometrically
     [Trefethen and Weideman 2014]: the integrand is analytic for |Im z| < π/(2 sigma), so a step of
     0.25/max(1, sigma) leaves an error below e^{-39}. The nodes reach as far as a normal density can be told
-    from zero in double precision. Relative accuracy: 1e-12 while the transform is above 1e-290.
+    from zero in double precision. Relative accuracy: 1e-12 while the transform is above 1e-290;
+    beyond that its logarithm is given by Laplace's method.
 
     >>> Lognormal(mean=1.0, scv=2.0).transform(1.0).round(6).item()
     0.523484
@@ -88,6 +89,22 @@ class Lognormal(Law):
 
     def transform(self, s: ArrayLike) -> NDArray[np.float64]:
         return self._expect(lambda y: np.exp(-y), s)
+
+    def _log_transform(self, s: NDArray[np.float64]) -> NDArray[np.float64]:
+        transform = self.transform(s)
+        small = transform < 1e-290
+        with np.errstate(divide="ignore"):
+            exact = np.log(transform)
+        if not small.any():
+            return np.asarray(exact)
+        # Laplace's method about the peak of the integrand [Asmussen, Jensen, Rojas-Nandayapa 2016]: the exponent,
+        # above 667 there, is right to about 1e-5.
+        from scipy.special import lambertw
+
+        variance = self.sigma**2
+        w = lambertw(s * (np.exp(self.location) * variance)).real
+        peak = -(w * w + 2.0 * w) / (2.0 * variance) - 0.5 * np.log1p(w)
+        return np.where(small, peak, exact)
 
     def transform_remainder(self, s: ArrayLike) -> NDArray[np.float64]:
         return self._expect(exp_remainder, s)

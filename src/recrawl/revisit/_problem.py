@@ -25,6 +25,10 @@ _SAMPLE = 65_536
 # How far the price may move, relatively, while a page's Taylor series is trusted: first guess, then refined.
 _FIRST_MARGIN = 0.05
 _LAST_MARGIN = 0.01
+# A page that changes less than this often per access is taken never to change: its value would underflow.
+_NEVER = 1e-140
+# Beyond this exponent (1 − h)/h overflows; a page that changes so fast is stale at once whatever is done.
+_LARGEST = 690.0
 _NONE = np.empty(0)
 _NO_SERIES = (0.0, 0.0, 0.0, 0.0)
 
@@ -80,8 +84,9 @@ class Problem:
                 raise InvalidModel(f"site_ceiling has {ceiling.size} entries for {pages.sites} sites")
             _check_site_floors(low, site, ceiling)
         exponent = pages.exponents(access)
+        exponent = np.where(exponent < _NEVER, 0.0, exponent)
         if randomised:
-            exponent = np.expm1(exponent)
+            exponent = np.expm1(np.minimum(exponent, _LARGEST))
         base = pages.change_rate / pages.weight
         return cls(exponent, base, low, high, site, ceiling, randomised, pages.sites)
 
@@ -89,7 +94,8 @@ class Problem:
         """Write the optimal frequencies; return the price, the surcharge of each site, and what nobody demands."""
         site_prices = self._solve_sites()
         price, unused = self._spend(1.0, out)
-        return price, np.maximum(site_prices - price, 0.0), unused
+        # A site that meets its ceiling at the common price has no surcharge but rounding.
+        return price, np.where(site_prices > price * (1 + 1e-12), site_prices - price, 0.0), unused
 
     def _solve_sites(self) -> NDArray[np.float64]:
         """Each site's own price, at which its demand meets its ceiling; its pages are held at that demand."""
@@ -143,40 +149,45 @@ class Problem:
             return 0.0, max(0.0, target - total)
         if target <= (float(low.sum()) if low.size else 0.0):
             out[:] = low if low.size else 0.0
-            return float(1.0 / base[exponent > 0].min()), 0.0
+            return self._dearest(out), 0.0
         guess = 0.25 / float(np.median(base[exponent > 0][:: max(1, base.size // 1000)]))
         stride = exponent.size // _SAMPLE
         if stride > 1:
-            guess = self._find(target / stride, guess, 1e-4, stride)[1]
+            guess = self._hint(target / stride, guess, stride)
             price = None if self.randomised else self._spend_many(target, guess, out)
             if price is not None:
                 return price, 0.0
-        cheap, dear = self._find(target, guess, _TOLERANCE, 1)
+        cheap, dear, passes = self._find(target, guess, _TOLERANCE, 1)
+        if not (cheap > 0.0 and np.isfinite(cheap) and np.isfinite(dear)):
+            raise NotConverged(f"no price meets the budget {target:g} after {passes} passes")
         self._write_between(cheap, dear, target, out)
         return dear, 0.0
 
-    def _find(self, target: float, guess: float, tolerance: float, stride: int) -> tuple[float, float]:
-        """Prices just below and at which every `stride`-th page together demand `target`."""
+    def _dearest(self, frequency: NDArray[np.float64]) -> float:
+        """The largest value of one more access at these frequencies."""
+        from scipy.special import gammainc
+
+        worth = self.exponent > 0
+        exponent, x = self.exponent[worth], frequency[worth]
+        if self.randomised:
+            share = (exponent / (exponent + x)) ** 2
+        else:
+            share = np.where(x > 0, gammainc(2.0, exponent / np.where(x > 0, x, 1.0)), 1.0)
+        return float((share / self.base[worth]).max())
+
+    def _find(self, target: float, guess: float, tolerance: float, stride: int) -> tuple[float, float, int]:
+        """Prices just below and at which every `stride`-th page together demand `target`; the number of passes."""
         from recrawl.revisit import _kernels
 
         exponent, base, low, high, reserve, held = self._arrays
-        cheap, dear, passes = _kernels.find_price(
-            target,
-            guess,
-            tolerance,
-            exponent,
-            base,
-            low,
-            high,
-            reserve,
-            held,
-            self.randomised,
-            stride,
-            _NO_SERIES,
-        )
-        if not (np.isfinite(cheap) and np.isfinite(dear)):
-            raise NotConverged(f"no price meets the budget {target:g} after {passes} passes")
-        return cheap, dear
+        arrays = (exponent, base, low, high, reserve, held)
+        return _kernels.find_price(target, guess, tolerance, *arrays, self.randomised, stride, _NO_SERIES)
+
+    def _hint(self, target: float, guess: float, stride: int) -> float:
+        """The price at which every `stride`-th page meets its part of the target, or the guess where they cannot."""
+        cheap, dear, _ = self._find(target, guess, 1e-4, stride)
+        known = 0.0 < cheap < np.inf and 0.0 < dear < np.inf and dear < 1.01 * cheap
+        return dear if known else guess
 
     def _spend_many(self, target: float, price: float, out: NDArray[np.float64]) -> float | None:
         """`_spend` for very many pages by Taylor series; None when too many pages are near an edge or a bound."""
@@ -207,7 +218,7 @@ class Problem:
                 1,
                 series,
             )
-            if not (np.isfinite(cheap) and np.isfinite(dear)):
+            if not (cheap > 0.0 and np.isfinite(cheap) and np.isfinite(dear)):
                 return None
             shift = float(np.log(dear / price))
             if steps == 2 and abs(shift) < 1e-3 * margin:

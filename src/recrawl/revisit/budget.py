@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["BudgetPoint", "budget_curve", "budget_for"]
 
-_MOST = 1e18  # accesses per unit time; no target needs more
+_MOST = 1e18  # accesses per change; no target needs more
 
 
 @dataclass(frozen=True)
 class BudgetPoint:
-    """The optimum at one budget: least cost, obsolescence, and the price (what one more access would buy)."""
+    """The optimum at one budget: least cost, obsolescence, and the price (see `Frequencies`)."""
 
     budget: float
     cost: float
@@ -88,7 +88,9 @@ def _bracket(
     """Budgets below and above the one that is looked for; twice the same when the floors alone are enough."""
     high = start
     while (point := _point(pages, access, high, limits)).obsolescence > target:
-        if point.unused > 0.5 or high > _MOST:
+        if high > _MOST * start:
+            raise InvalidModel(f"the target {target:g} is too small to be computed")
+        if point.unused > 0.5:
             raise InvalidModel(
                 f"caps and ceilings keep the obsolescence at {point.obsolescence:.6g}, above the target {target:g}"
             )

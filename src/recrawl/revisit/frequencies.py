@@ -5,7 +5,7 @@ The problem [Coffman 1999, (7)], carried past the paper to general weights and c
     minimise  Σ c_i r_i(x_i)   over  Σ x_i = 1,   floor_i <= x_i <= cap_i,   Σ_{i of site s} x_i <= ceiling_s
 
 r_i is the bound of Theorem 3.3 (evenly spaced accesses) or Lemma 4.1 (randomised ones); both are convex in x_i.
-Let v_i(x) = −(c_i/μ_i)·E[X]·μ_i·∂r_i/∂x be the weighted freshness that one more access of page i buys. Then x is
+Let v_i(x) = −c_i·E[X]·∂r_i/∂x be the weighted freshness that one more access of page i buys. Then x is
 optimal exactly when there are a price p >= 0 and for each site a surcharge q_s >= 0 with
 
     floor < x < cap:  v(x) = p + q_s         x = floor:  v(x) <= p + q_s         x = cap:  v(x) >= p + q_s
@@ -48,7 +48,8 @@ class Frequencies:
     """Optimal frequencies and their price.
 
     `frequency` sums to 1 − `unused`; `price` is the weighted freshness that one more access per unit time would
-    buy; `site_price` is the surcharge of each site whose ceiling is reached (0 elsewhere).
+    buy at an unchanged law of access times (which is what more budget buys for deterministic accesses, and for any law
+    in the limit of many pages); `site_price` is the surcharge of each site whose ceiling is reached (0 elsewhere).
     """
 
     frequency: NDArray[np.float64]
@@ -121,7 +122,7 @@ def access_value(
     changing = exponent > 0
     worth = np.where(changing, pages.weight / np.where(changing, pages.change_rate, 1.0), 0.0)
     if randomised:
-        odds = np.expm1(exponent)
+        odds = np.expm1(np.minimum(exponent, 690.0))
         return np.asarray(
             worth * np.where(changing, (odds / np.where(changing, odds + frequency, 1.0)) ** 2, 0.0)
         )

@@ -69,6 +69,11 @@ class Pages:
         if size == 0:
             raise InvalidModel("there are no pages")
         self.weight = np.ones(size) if weight is None else checked_vector("weight", weight, size, zero=False)
+        for name, values in (("change_rate", self.change_rate), ("weight", self.weight)):
+            with np.errstate(over="ignore"):
+                total = values.sum()
+            if not np.isfinite(total):
+                raise InvalidModel(f"{name} sums to more than a number can hold; use smaller units")
         self.site = None if site is None else _checked_site(site, size)
 
     def __repr__(self) -> str:

@@ -78,6 +78,7 @@ def heapify(key: NDArray[np.float64], item: NDArray[np.int32], size: int) -> Non
 def windows_take(
     out: NDArray[np.int64],
     now: float,
+    pace: float,
     sizes: NDArray[np.int64],
     release: NDArray[np.float64],
     waiting: NDArray[np.int32],
@@ -116,7 +117,7 @@ def windows_take(
         heap_push(release, waiting, in_wait, base[page] + early * period[page], page)
         in_wait += 1
         out[k] = page
-        now += 1.0
+        now += pace
     sizes[0], sizes[1] = in_wait, in_line
 
 
@@ -181,9 +182,9 @@ def merge_smallest(
     left: NDArray[np.int32],
     right: NDArray[np.int32],
     share: NDArray[np.float64],
+    joined: NDArray[np.float64],
 ) -> None:
     """Huffman's tree over leaves of rising weight: again and again join the two lightest nodes, in O(N)."""
-    joined = np.empty(left.size)
     next_leaf, next_node = 0, 0
     for node in range(left.size):
         for side in range(2):

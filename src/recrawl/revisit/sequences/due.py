@@ -29,7 +29,11 @@ def spread_phases(frequency: NDArray[np.float64], offset: float) -> NDArray[np.f
 
 
 class _Timed(AccessSequence):
-    """A page's *base* is where its last access should have been, in slots; it should come again one period later."""
+    """A page's *base* is where its last access should have been; it should come again one period later.
+
+    Time is counted in slots of the whole plan: when pages are gone, the others come faster, and each slot counts for
+    more than one. So bases keep up with the time, and a page keeps its place in its period whatever happens to others.
+    """
 
     _offset = 0.0
 
@@ -40,20 +44,20 @@ class _Timed(AccessSequence):
     def _build(self) -> None:
         self._now = 0.0
         self._base = np.zeros(self._frequency.size)
+        self._period = np.ones(self._frequency.size)
         self._size = 0
         self._item = np.empty(0, dtype=np.int32)
         self._due = np.empty(0)
         self._replanned(np.zeros(self._frequency.size))
 
     def _replanned(self, before: NDArray[np.float64]) -> None:
-        """Pages that stay keep the fraction of their period that has passed; new ones start at a phase of their own."""
+        """Lay out anew: pages that stay keep the fraction of their period that has passed, new ones get a phase."""
         alive = self._alive > 0
+        old = self._bases()  # with the periods of the old plan
+        old = np.append(old[:-1], np.zeros(alive.size - old.size + 1))
         self._period = 1.0 / np.where(alive, self._frequency, 1.0)
         phase = self._lags(alive) - spread_phases(np.where(alive, self._frequency, 0.0), self._offset)
-        stays = alive & (before > 0)
-        old = self._bases()
-        old = np.append(old[:-1], np.zeros(alive.size - self._base.size + 1))
-        passed = np.where(stays, (self._now - old) * before, phase)
+        passed = np.where(alive & (before > 0), (self._now - old) * before, phase)
         self._base = self._now - passed * self._period
         self._heap(np.flatnonzero(alive).astype(np.int32))
 
@@ -119,6 +123,7 @@ class Windows(_Timed):
         _kernels.windows_take(
             out,
             self._now,
+            1.0 / self._left,
             self._sizes,
             self._release,
             self._waiting,
@@ -130,7 +135,7 @@ class Windows(_Timed):
             self.early,
             self.late,
         )
-        self._now += out.size
+        self._now += out.size / self._left
 
 
 class DueTimes(_Timed):
@@ -152,7 +157,7 @@ class DueTimes(_Timed):
         from recrawl.revisit.sequences import _kernels
 
         self._size = _kernels.due_take(out, self._size, self._due, self._item, self._period, self._alive)
-        self._now += out.size
+        self._now += out.size / self._left
 
     def _bases(self) -> NDArray[np.float64]:
         members = self._item[: self._size]

@@ -37,13 +37,16 @@ class Bracket(AccessSequence):
         self._single = leaf.size == 1
         self._only = int(leaf[0])
         nodes = max(leaf.size - 1, 1)
-        self._left = np.zeros(nodes, dtype=np.int32)
-        self._right = np.zeros(nodes, dtype=np.int32)
+        self._left_child = np.zeros(nodes, dtype=np.int32)
+        self._right_child = np.zeros(nodes, dtype=np.int32)
         self._share = np.zeros(nodes)
-        self._phase = np.full(nodes, 0.5)
+        mass = np.ones(nodes)
         if not self._single:
             weight = self._frequency[leaf]
-            _kernels.merge_smallest(weight, leaf, self._alive.size, self._left, self._right, self._share)
+            children = self._left_child, self._right_child
+            _kernels.merge_smallest(weight, leaf, self._alive.size, *children, self._share, mass)
+        # As far as each node would be, had this tree always been there.
+        self._phase = np.modf(0.5 + self._taken * mass * self._share)[0]
 
     def start_anywhere(self, rng: np.random.Generator) -> None:
         self._phase = rng.random(self._phase.size)
@@ -54,7 +57,7 @@ class Bracket(AccessSequence):
         if self._single:
             out[:] = self._only
             return
-        _kernels.tree_take(out, self._left, self._right, self._share, self._phase, self._alive)
+        _kernels.tree_take(out, self._left_child, self._right_child, self._share, self._phase, self._alive)
 
 
 class WhittleIndex(AccessSequence):
@@ -62,19 +65,26 @@ class WhittleIndex(AccessSequence):
 
     The index of a page last accessed d slots ago is the price at which accessing it now or one slot later is the same:
     (c/μ)(1 − h^d(1 + d(1 − h))). At the optimal frequencies (c/μ)·a = price with a = 1 − (1+z)e^{−z}, z = L/f; so
-    index/price = (1 − h^d(1 + d(1 − h)))/a, which also realises frequencies that a floor, a cap or a ceiling moved away
-    from the plain optimum. `exponent` is L = −ln h of each page.
+    index/price = (1 − h^d(1 + d(1 − h)))/a. Frequencies other than the optimal ones are realised only roughly: the
+    index of a page that is not worth its frequency stays low. `exponent` is L = −ln h of each page.
     """
 
     def __init__(self, frequency: ArrayLike, exponent: ArrayLike) -> None:
         self._exponent = checked_vector("exponent", exponent, zero=True)
+        self._check_exponents(self._exponent, np.size(frequency))
         super().__init__(frequency)
 
     def replan(self, frequency: ArrayLike, exponent: ArrayLike | None = None) -> None:
         """Go on with new frequencies; `exponent` is needed when pages were added or their rates changed."""
-        if exponent is not None:
-            self._exponent = checked_vector("exponent", exponent, zero=True)
-        super().replan(frequency)
+        new = self._exponent if exponent is None else checked_vector("exponent", exponent, zero=True)
+        if np.size(frequency) >= self._pages:
+            self._check_exponents(new, np.size(frequency))
+        old, self._exponent = self._exponent, new
+        try:
+            super().replan(frequency)
+        except InvalidModel:
+            self._exponent = old
+            raise
 
     _offset = 0.0
 
@@ -92,9 +102,12 @@ class WhittleIndex(AccessSequence):
         self._age = np.where(before > 0, age, 0.0)
         self._weigh()
 
+    @staticmethod
+    def _check_exponents(exponent: NDArray[np.float64], pages: int) -> None:
+        if exponent.size != pages:
+            raise InvalidModel(f"exponent has {exponent.size} entries for {pages} pages")
+
     def _weigh(self) -> None:
-        if self._exponent.size != self._pages:
-            raise InvalidModel(f"exponent has {self._exponent.size} entries for {self._pages} pages")
         from scipy.special import gammainc
 
         alive = self._alive > 0
@@ -164,12 +177,21 @@ class RoundRobin(AccessSequence):
     [0, 1, 2, 0, 1]
     """
 
-    def _build(self) -> None:
-        frequency = self._frequency[self._alive > 0]
-        if frequency.max() > frequency.min() * (1 + 1e-9):
+    def __init__(self, frequency: ArrayLike) -> None:
+        self._last = -1
+        super().__init__(frequency)
+
+    def _checked(self, frequency: ArrayLike) -> tuple[NDArray[np.float64], int]:
+        checked, pages = super()._checked(frequency)
+        positive = checked[:pages][checked[:pages] > 0]
+        if positive.max() > positive.min() * (1 + 1e-9) or checked[-1] > 0:
             raise InvalidModel("a round robin gives all pages the same frequency")
+        return checked, pages
+
+    def _build(self) -> None:
         self._members = np.flatnonzero(self._alive)
-        self._place = 0
+        # Go on after the page that was last.
+        self._place = int(np.searchsorted(self._members, self._last, side="right")) % self._members.size
 
     def start_anywhere(self, rng: np.random.Generator) -> None:
         self._place = int(rng.integers(self._members.size))
@@ -178,6 +200,8 @@ class RoundRobin(AccessSequence):
         from recrawl.revisit.sequences import _kernels
 
         self._place = _kernels.round_robin_take(out, self._place, self._members, self._alive)
+        if out.size:
+            self._last = int(out[-1])
 
 
 class Template(AccessSequence):

@@ -136,13 +136,16 @@ class GoldenRatio(_Partition):
     '4 2 4 1 3 4 2 4 1 3 4 2 3'
     """
 
+    _point, _cycle = 0, 1
+
     def _build(self) -> None:
         frequency = np.where(self._alive, self._frequency, 0.0)
         self.k = _exact_cycle(frequency)
         self._counts = golden_counts(frequency, self.k)
         self._cut(self._counts)
+        before = self._point / self._cycle if self._taken else None
         self._cycle = fibonacci(self.k)
-        self._point = self._cycle - 1
+        self._point = self._cycle - 1 if before is None else int(before * self._cycle) % self._cycle
         self._stride = _golden_stride(self.k)
 
     def start_anywhere(self, rng: np.random.Generator) -> None:
@@ -225,7 +228,7 @@ class PowerOfTwo(_Partition):
         self._bits = 1 - int(np.frexp(rounded[page].min())[1])
         # The largest parts first: then each begins at a multiple of its own size.
         self._cut(np.ldexp(rounded[self._order], self._bits).astype(np.int64))
-        self._slot = 0
+        self._slot = self._taken % (1 << self._bits)
 
     def start_anywhere(self, rng: np.random.Generator) -> None:
         self._slot = int(rng.integers(1 << self._bits))
