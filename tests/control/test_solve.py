@@ -171,3 +171,22 @@ def test_time_may_have_any_unit():
         for unit in (1.0, 3e7)
     )
     np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-13)
+
+
+@pytest.mark.slow
+def test_four_million_states():
+    """K = 20: the first levels are those of K = 14, because longer queues hardly ever happen."""
+
+    def levels(capacity):
+        model = with_obsolescence_variance(3.0, capacity)
+        chain = Chain(model)
+        found = solve(chain, model.assignment(Policy((3, 1), (1,))))
+        assert found.method == "structured"
+        assert found.residual < 1e-10
+        assert found.share.min() >= -1e-18
+        return np.array([part.sum() for part in chain.split(found.share)])
+
+    long, short = levels(20), levels(14)
+    assert long.sum() == pytest.approx(1.0, abs=1e-12)
+    assert long[14:].sum() < 1e-7
+    np.testing.assert_allclose(long[:10], short[:10], atol=1e-7)
