@@ -36,7 +36,7 @@ def print_figures(figures: Sequence[PaperFigure]) -> None:
         )
 
 
-def draw_figures(figures: Sequence[PaperFigure], folder: Path) -> None:
+def draw_figures(figures: Sequence[PaperFigure], folder: Path, prefix: str = "figure") -> None:
     """Write `figure-N.png` and `figure-N.csv` for each figure."""
     folder.mkdir(parents=True, exist_ok=True)
     for figure in figures:
@@ -50,8 +50,8 @@ def draw_figures(figures: Sequence[PaperFigure], folder: Path) -> None:
         axes.set_title(fill(f"Figure {figure.number}. {figure.title}", 70), fontsize="medium")
         axes.grid(visible=True, alpha=0.3)
         axes.legend()
-        save_figure(drawing, folder / f"figure-{figure.number}.png")
-        with (folder / f"figure-{figure.number}.csv").open("w", newline="", encoding="utf-8") as stream:
+        save_figure(drawing, folder / f"{prefix}-{figure.number}.png")
+        with (folder / f"{prefix}-{figure.number}.csv").open("w", newline="", encoding="utf-8") as stream:
             writer = csv.writer(stream)
             writer.writerow([figure.x_label, *figure.curves])
             writer.writerows(zip(figure.x, *figure.curves.values(), strict=True))

@@ -1,5 +1,6 @@
-"""Laws of random times: how long an access, an indexing or a wait takes."""
+"""Laws of random times (how long an access, an indexing or a wait takes) and of arrivals."""
 
+from recrawl.laws.arrivals import Bmap, marked, repaired, superposed, thinned
 from recrawl.laws.closed import Deterministic, Erlang, Exponential, Gamma, Uniform
 from recrawl.laws.counts import ArrivalCounts, arrival_counts
 from recrawl.laws.empirical import Empirical
@@ -11,6 +12,7 @@ from recrawl.laws.spelling import parse_law
 
 __all__ = [
     "ArrivalCounts",
+    "Bmap",
     "Deterministic",
     "Empirical",
     "Erlang",
@@ -23,5 +25,9 @@ __all__ = [
     "TwoTask",
     "Uniform",
     "arrival_counts",
+    "marked",
     "parse_law",
+    "repaired",
+    "superposed",
+    "thinned",
 ]
