@@ -44,10 +44,9 @@ def powers(first: Floats, levels: int) -> Floats:
 
 
 @compiled_inline
-def _row_by_series(f: Floats, A: Floats, r: float, out: Floats) -> None:
+def _row_by_series(f: Floats, A: Floats, r: float, out: Floats, held: Floats) -> None:
     """out = f (I + Ar + (Ar)²/2 + (Ar)³/6), by Horner's rule; |Ar| is at most a thousandth."""
     order = f.size
-    held = np.empty(order)
     for i in range(order):
         out[i] = f[i]
     for n in (3.0, 2.0, 1.0):
@@ -61,9 +60,8 @@ def _row_by_series(f: Floats, A: Floats, r: float, out: Floats) -> None:
 
 
 @compiled_inline
-def _column_by_series(v: Floats, A: Floats, r: float, out: Floats) -> None:
+def _column_by_series(v: Floats, A: Floats, r: float, out: Floats, held: Floats) -> None:
     order = v.size
-    held = np.empty(order)
     for i in range(order):
         out[i] = v[i]
     for n in (3.0, 2.0, 1.0):
@@ -78,7 +76,14 @@ def _column_by_series(v: Floats, A: Floats, r: float, out: Floats) -> None:
 
 @compiled_inline
 def _across(
-    f: Floats, gap: float, A: Floats, unit: float, table: Floats, rows: Floats, digits: NDArray[np.int64]
+    f: Floats,
+    gap: float,
+    A: Floats,
+    unit: float,
+    table: Floats,
+    rows: Floats,
+    digits: NDArray[np.int64],
+    held: Floats,
 ) -> int:
     """The phase vector through one gap: rows[0] = f, rows[1] after the remainder, then one per digit."""
     order = f.size
@@ -86,7 +91,7 @@ def _across(
     remainder = max(gap - whole * unit, 0.0)
     for i in range(order):
         rows[0, i] = f[i]
-    _row_by_series(f, A, remainder, rows[1])
+    _row_by_series(f, A, remainder, rows[1], held)
     count = 0
     level = 0
     while whole > 0:
@@ -126,6 +131,7 @@ def forward(
     order = start.size
     rows = np.empty((table.shape[0] + 2, order))
     digits = np.empty(table.shape[0], dtype=np.int64)
+    held = np.empty(order)
     loglik = 0.0
     for k in range(begin, end):
         if fresh[k]:
@@ -134,7 +140,7 @@ def forward(
         if kept.shape[0] > 0:
             for i in range(order):
                 kept[k - begin, i] = vector[i]
-        count = _across(vector, gaps[k], A, unit, table, rows, digits)
+        count = _across(vector, gaps[k], A, unit, table, rows, digits, held)
         total = 0.0
         for j in range(order):
             value = 0.0
@@ -179,8 +185,9 @@ def sweep(
     digits = np.empty(table.shape[0], dtype=np.int64)
     v = np.empty(order)
     held = np.empty(order)
+    front = np.empty(order)
     for k in range(end - 1, begin - 1, -1):
-        count = _across(kept[k - begin], gaps[k], A, unit, table, rows, digits)
+        count = _across(kept[k - begin], gaps[k], A, unit, table, rows, digits, held)
         mark = marks[k]
         whole = 0.0
         for i in range(order):
@@ -211,17 +218,17 @@ def sweep(
                 piece = v[i] * rows[0, j] * scale * remainder
                 rests[0, i, j] += piece
                 rests[1, i, j] += 0.5 * remainder * piece
-        _column_by_series(v, A, remainder, held)
+        _column_by_series(v, A, remainder, front, held)
         total = 0.0
         for i in range(order):
-            total += held[i]
+            total += front[i]
         if fresh[k]:
             for i in range(order):
-                starts[i] += kept[k - begin, i] * held[i] * scale
+                starts[i] += kept[k - begin, i] * front[i] * scale
                 behind[i] = 1.0
         else:
             for i in range(order):
-                behind[i] = held[i] / total
+                behind[i] = front[i] / total
 
 
 @compiled

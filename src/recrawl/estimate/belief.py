@@ -200,9 +200,7 @@ class Belief:
 
         rates = self.grid.rates
         forgetting = math.log(2.0) / self.half_life
-        update(
-            self._loglik, places, seen.intervals, seen.kinds, seen.ages, rates, np.log(rates), forgetting
-        )
+        update(self._loglik, places, seen.intervals, seen.kinds, seen.ages, rates, np.log(rates), forgetting)
 
     # What is believed.
 
@@ -218,15 +216,11 @@ class Belief:
         """Probability that the page has not changed in the time elapsed since its last access."""
         return self._mean(slots, elapsed, 1)
 
-    def value(
-        self, slots: ArrayLike, elapsed: ArrayLike, weight: ArrayLike = 1.0
-    ) -> NDArray[np.float64]:
+    def value(self, slots: ArrayLike, elapsed: ArrayLike, weight: ArrayLike = 1.0) -> NDArray[np.float64]:
         """Freshness that an access now is expected to regain: weight · E[(1 − (1+λτ)e^{−λτ})/λ]."""
         return np.asarray(weight, dtype=np.float64) * self._mean(slots, elapsed, 2)
 
-    def time_to_price(
-        self, slots: ArrayLike, price: float, weight: ArrayLike = 1.0
-    ) -> NDArray[np.float64]:
+    def time_to_price(self, slots: ArrayLike, price: float, weight: ArrayLike = 1.0) -> NDArray[np.float64]:
         """Elapsed time at which the value of an access reaches the price; infinite if it never does."""
         from recrawl.estimate._belief_kernels import due
 
