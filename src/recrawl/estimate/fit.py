@@ -160,7 +160,7 @@ def _best_start(
     points = starting_points(head.times, order, family, rng)
     if len(points) == 1:
         return points[0]
-    trials = [em(head, point, iterations=_TRIAL_STEPS, tolerance=-math.inf) for point in points]
+    trials = [em(head, point, iterations=_TRIAL_STEPS, tolerance=-math.inf, leaps=False) for point in points]
     return max(trials, key=lambda trial: trial.loglik).D
 
 

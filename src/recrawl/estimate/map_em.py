@@ -150,35 +150,81 @@ def em(
     *,
     iterations: int = 300,
     tolerance: float = 1e-7,
+    leaps: bool = True,
     constrain: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None,
     on_step: Callable[[int], None] | None = None,
 ) -> EMResult:
     """Climb from D and start until an iteration gains less than `tolerance` per gap.
 
     `marks[k]` says which of D[1:] ends gap k (0 is D[1]); without marks all are D[1]. `constrain` is applied to
-    the matrices after every step.
+    the matrices after every step. With `leaps`, every two steps are followed by a leap along their bend
+    (R. Varadhan and C. Roland, Scand. J. Statist. 35, 2008), kept only if it climbs.
     """
     D = np.array(D, dtype=np.float64)
     order = D.shape[1]
-    marks = np.zeros(len(gaps), dtype=np.int64) if marks is None else np.asarray(marks, dtype=np.int64)
-    start = np.full(order, 1.0 / order) if start is None else np.array(start, dtype=np.float64)
+    events = np.zeros(len(gaps), dtype=np.int64) if marks is None else np.asarray(marks, dtype=np.int64)
+    here = _Point(D, np.full(order, 1.0 / order) if start is None else np.array(start, dtype=np.float64))
     history: list[float] = []
-    converged = False
-    while len(history) < iterations:
-        loglik, stay, jumps, starts = _e_step(gaps, marks, D, start)
+
+    def step(point: _Point) -> tuple[float, _Point]:
+        loglik, stay, jumps, starts = _e_step(gaps, events, point.D, point.start)
         if not math.isfinite(loglik):
-            raise NotConverged(f"the log-likelihood is {loglik} after {len(history)} steps of EM")
-        if history and loglik - history[-1] < tolerance * len(gaps):
-            converged = True
-            history.append(loglik)
-            break
-        history.append(loglik)
+            return loglik, point
+        new = _m_step(point.D, stay, jumps)
         if on_step is not None:
             on_step(1)
-        if len(history) == iterations:
-            break  # the log-likelihood belongs to the matrices that are returned
-        D = _m_step(D, stay, jumps)
-        if constrain is not None:
-            D = constrain(D)
-        start = starts / starts.sum()
-    return EMResult(D, start, history[-1], len(history), converged, tuple(history))
+        return loglik, _Point(new if constrain is None else constrain(new), starts / starts.sum())
+
+    least = tolerance * len(gaps)
+    used = 0
+    trail = [here]
+    while used < iterations:
+        loglik, ahead = step(here)
+        used += 1
+        if not math.isfinite(loglik):
+            raise NotConverged(f"the log-likelihood is {loglik} after {used} steps of EM")
+        small = bool(history) and loglik - history[-1] < least
+        history.append(loglik)
+        if small or used == iterations:
+            # The log-likelihood belongs to the matrices that are returned.
+            return EMResult(here.D, here.start, loglik, used, small, tuple(history))
+        trail.append(ahead)
+        here = ahead
+        if leaps and len(trail) == 3:
+            far = _leap(*trail)
+            if far is not None and used + 1 < iterations:
+                tried, beyond = step(far if constrain is None else _Point(constrain(far.D), far.start))
+                used += 1
+                if tried >= loglik:
+                    history.append(tried)
+                    here = beyond
+            trail = [here]
+    raise InvalidModel(f"iterations must be at least 1, not {iterations}")
+
+
+@dataclass(frozen=True)
+class _Point:
+    D: NDArray[np.float64]
+    start: NDArray[np.float64]
+
+    def rates(self) -> NDArray[np.float64]:
+        """All rates between phases and the starting probabilities, none negative."""
+        free = self.D.copy()
+        np.fill_diagonal(free[0], 0.0)
+        return np.concatenate((free.ravel(), self.start))
+
+
+def _leap(first: _Point, second: _Point, third: _Point) -> _Point | None:
+    """Where the curve through three points leads, or None where it hardly bends."""
+    a, b, c = (point.rates() for point in (first, second, third))
+    step, bend = b - a, c - 2.0 * b + a
+    length, turn = float(np.linalg.norm(step)), float(np.linalg.norm(bend))
+    if turn == 0.0 or length <= turn:
+        return None
+    stride = length / turn
+    # A rate may shrink to a tenth, so that none becomes negative or zero.
+    values = np.maximum(a + 2.0 * stride * step + stride**2 * bend, 0.1 * c)
+    D = values[: first.D.size].reshape(first.D.shape)
+    np.fill_diagonal(D[0], -D.sum(axis=(0, 2)))
+    start = values[first.D.size :]
+    return _Point(D, start / start.sum())
