@@ -34,6 +34,7 @@ __all__ = ["Belief", "RateGrid"]
 _PARTS = 4  # nodes in a step of the grid for means
 _FINE_PARTS = 16  # and for quantiles
 _FEWEST_POINTS = 6
+_SETTLED = 1e-5  # of a prior probability
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,12 @@ class RateGrid:
 
     @classmethod
     def around(cls, interval: float, points: int = 32) -> RateGrid:
-        """A grid for pages accessed about once per `interval`: from one change in 100 intervals to 200 in one.
+        """A grid for pages accessed about once per `interval`: from one change in 1000 intervals to 100 in one.
 
         Slower and faster pages look the same as those at its ends.
         """
         interval = positive("interval", interval)
-        return cls(0.01 / interval, 200.0 / interval, points)
+        return cls(0.001 / interval, 100.0 / interval, points)
 
     @property
     def rates(self) -> NDArray[np.float64]:
@@ -73,6 +74,12 @@ class RateGrid:
     def nodes(self, parts: int) -> NDArray[np.float64]:
         """The rates, and `parts` − 1 more between each two of them."""
         return np.geomspace(self.low, self.high, (self.points - 1) * parts + 1)
+
+
+def _check_learning(strength: float, floor: float) -> None:
+    positive("strength", strength, zero=True)
+    if not 0 < floor <= 1:
+        raise InvalidModel(f"floor must lie in (0, 1], not {floor}")
 
 
 def _stencil(parts: int) -> NDArray[np.float64]:
@@ -122,6 +129,7 @@ class Belief:
         self._group = np.zeros(0, dtype=np.int32)
         self._alive = np.zeros(0, dtype=np.bool_)
         self._free: list[int] = []
+        self._used = 0
         self._ends = np.ones(grid.points)
         self._ends[[0, -1]] = 0.5  # the hats at the two ends are half as wide
         self._priors = np.full((groups, grid.points), 1.0 / self._ends.sum())
@@ -133,19 +141,23 @@ class Belief:
         """Slots for `count` new pages of a group, about which only the group's prior is known."""
         self._check_group(group)
         again = [self._free.pop() for _ in range(min(count, len(self._free)))]
-        used = self._alive.size
-        fresh = np.arange(used, used + count - len(again))
-        if fresh.size:
-            self._loglik = np.concatenate(
-                (self._loglik, np.zeros((fresh.size, self.grid.points), dtype=np.float32))
-            )
-            self._group = np.concatenate((self._group, np.zeros(fresh.size, dtype=np.int32)))
-            self._alive = np.concatenate((self._alive, np.zeros(fresh.size, dtype=np.bool_)))
-        slots = np.concatenate((np.array(again, dtype=np.int64), fresh))
+        slots = np.concatenate(
+            (np.array(again, dtype=np.int64), np.arange(self._used, self._used + count - len(again)))
+        )
+        self._used += count - len(again)
+        if self._used > self._alive.size:
+            self._grow(max(self._used, self._alive.size + self._alive.size // 4))
         self._loglik[slots] = 0.0
         self._group[slots] = group
         self._alive[slots] = True
         return slots
+
+    def _grow(self, size: int) -> None:
+        """Make room for `size` slots; a quarter more than needed at most, so that one by one is cheap too."""
+        more = size - self._alive.size
+        self._loglik = np.concatenate((self._loglik, np.zeros((more, self.grid.points), dtype=np.float32)))
+        self._group = np.concatenate((self._group, np.zeros(more, dtype=np.int32)))
+        self._alive = np.concatenate((self._alive, np.zeros(more, dtype=np.bool_)))
 
     def remove(self, slots: ArrayLike) -> None:
         """Forget pages; their slots will be given to new ones."""
@@ -308,37 +320,67 @@ class Belief:
         """Prior probabilities of the grid's rates, a row for each group."""
         return self._priors * self._ends
 
-    def learn_priors(self, *, steps: int = 1, strength: float = 10.0, floor: float = 0.02) -> float:
-        """Learn every group's prior from the posteriors of its pages; returns the largest change.
+    def learn_priors(self, *, strength: float = 10.0, floor: float = 0.02) -> float:
+        """Learn every group's prior from the posteriors of its pages: one step of EM; returns the largest change.
 
         A group's prior is the mean posterior of its pages, as if `strength` further pages had the mean
         posterior of all pages; then a share `floor` of it is spread evenly over the grid, so that no rate is
-        ever ruled out. Several steps are as many steps of EM.
+        ever ruled out.
         """
         from recrawl.estimate._belief_kernels import learn
 
-        positive("strength", strength, zero=True)
-        if not 0 < floor <= 1:
-            raise InvalidModel(f"floor must lie in (0, 1], not {floor}")
+        _check_learning(strength, floor)
         if not self._alive.any():
             return 0.0
         stencil, nodes = self._tables[_PARTS]
-        even = self._ends / self._ends.sum()
-        moved = 0.0
-        for _ in range(steps):
+        sums = np.zeros_like(self._priors)
+        counts = np.zeros(self._priors.shape[0])
+        learn(
+            self._loglik, self._alive, self._group, self._priors, stencil, _PARTS,
+            np.empty(nodes.size), sums, counts,
+        )  # fmt: skip
+        return self._set_priors(sums, counts, strength, floor)
+
+    def settle_priors(
+        self, *, steps: int = 400, strength: float = 10.0, floor: float = 0.002, most_pages: int = 65536
+    ) -> int:
+        """Repeat the step of `learn_priors` until the priors hardly move; returns the number of steps.
+
+        What a page says about the grid is computed once, for at most `most_pages` pages (every n-th), so that
+        hundreds of steps are cheap.
+        """
+        _check_learning(strength, floor)
+        pages = np.flatnonzero(self._alive)
+        if not pages.size:
+            return 0
+        pages = pages[:: -(-pages.size // most_pages)]
+        pages = pages[np.argsort(self._group[pages], kind="stable")]
+        learnt, self._priors = self._priors, np.full_like(self._priors, 1.0 / self._ends.sum())
+        hats = self.posterior(pages)  # under a flat prior: the likelihood of each hat
+        self._priors = learnt
+        groups = self._group[pages]
+        counts = np.bincount(groups, minlength=len(learnt)).astype(np.float64)
+        present = np.flatnonzero(counts)
+        edges = np.searchsorted(groups, present)
+        for step in range(1, steps + 1):
+            masses = hats * self._priors[groups]
+            masses /= masses.sum(axis=1, keepdims=True)
             sums = np.zeros_like(self._priors)
-            counts = np.zeros(self._priors.shape[0])
-            scratch = np.empty(nodes.size)
-            learn(
-                self._loglik, self._alive, self._group, self._priors, stencil, _PARTS, scratch, sums, counts
-            )
-            everywhere = sums.sum(axis=0) / counts.sum()
-            # A group without pages takes the mean of all, whatever the strength.
-            share = np.where(counts + strength > 0, counts + strength, 1.0)[:, None]
-            masses = np.where(counts[:, None] > 0, (sums + strength * everywhere) / share, everywhere)
-            masses = (1.0 - floor) * masses + floor * even
-            moved = float(np.abs(masses - self.priors).max())
-            self._priors = masses / self._ends
+            sums[present] = np.add.reduceat(masses, edges, axis=0)
+            if self._set_priors(sums, counts, strength, floor) < _SETTLED:
+                break
+        return step
+
+    def _set_priors(
+        self, sums: NDArray[np.float64], counts: NDArray[np.float64], strength: float, floor: float
+    ) -> float:
+        everywhere = sums.sum(axis=0) / counts.sum()
+        # A group without pages takes the mean of all, whatever the strength.
+        share = np.where(counts + strength > 0, counts + strength, 1.0)[:, None]
+        masses = np.where(counts[:, None] > 0, (sums + strength * everywhere) / share, everywhere)
+        masses = (1.0 - floor) * masses + floor * self._ends / self._ends.sum()
+        moved = float(np.abs(masses - self.priors).max())
+        self._priors = masses / self._ends
         return moved
 
     # Keeping it.
@@ -347,9 +389,9 @@ class Belief:
         """Everything, as arrays: what `restore` needs to go on exactly."""
         return {
             "grid": np.array([self.grid.low, self.grid.high, self.grid.points, self.half_life]),
-            "loglik": self._loglik.copy(),
-            "group": self._group.copy(),
-            "alive": self._alive.copy(),
+            "loglik": self._loglik[: self._used].copy(),
+            "group": self._group[: self._used].copy(),
+            "alive": self._alive[: self._used].copy(),
             "free": np.array(self._free, dtype=np.int64),
             "priors": self._priors.copy(),
         }
@@ -362,6 +404,7 @@ class Belief:
         belief._loglik = np.array(state["loglik"], dtype=np.float32)
         belief._group = np.array(state["group"], dtype=np.int32)
         belief._alive = np.array(state["alive"], dtype=np.bool_)
+        belief._used = belief._alive.size
         belief._free = [int(slot) for slot in state["free"]]
         belief._priors = np.array(state["priors"], dtype=np.float64)
         return belief

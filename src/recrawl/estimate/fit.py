@@ -152,9 +152,7 @@ def _fit_one(
     )
 
 
-def _best_start(
-    gaps: Gaps, family: Family, order: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _best_start(gaps: Gaps, family: Family, order: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """The starting point that climbs highest in a few steps on the first part of the log."""
     head = gaps.head(_TRIAL_GAPS)
     points = starting_points(head.times, order, family, rng)

@@ -64,9 +64,7 @@ def partitions(total: int, most: int) -> list[tuple[int, ...]]:
     return below(total, total, most)
 
 
-def _branch(
-    sample: Sample, stages: int, rate: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _branch(sample: Sample, stages: int, rate: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """ln P(entry | branch) (a density for exact times), and E[X | entry, branch]."""
     from scipy.special import gammainc, gammaincc, gammaln
 
@@ -110,7 +108,9 @@ def hyper_erlang_em(
     history: list[float] = []
     converged = False
     for _ in range(iterations):
-        logs, means = zip(*(_branch(sample, r, rate) for r, rate in zip(shape, rates, strict=True)), strict=True)
+        logs, means = zip(
+            *(_branch(sample, r, rate) for r, rate in zip(shape, rates, strict=True)), strict=True
+        )
         with np.errstate(divide="ignore"):
             joint = np.stack(logs) + np.log(weights)[:, None]
         top = joint.max(axis=0)
@@ -124,8 +124,10 @@ def hyper_erlang_em(
         shares = np.exp(joint - total) * sample.weights
         mass = shares.sum(axis=1)
         weights = np.maximum(mass / mass.sum(), 1e-300)
-        rates = np.array(shape) * np.maximum(mass, 1e-300) / np.maximum(
-            (shares * np.stack(means)).sum(axis=1), 1e-300
+        rates = (
+            np.array(shape)
+            * np.maximum(mass, 1e-300)
+            / np.maximum((shares * np.stack(means)).sum(axis=1), 1e-300)
         )
     return HyperErlang(
         tuple(float(w) for w in weights / weights.sum()),

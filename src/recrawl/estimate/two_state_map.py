@@ -97,9 +97,7 @@ def two_state_map(
     return TwoStateFit(arrivals, decay, bound, tuple(warnings))
 
 
-def _means(
-    mean: float, scv: float, third_moment: float | None, weight: float
-) -> tuple[float, float, float]:
+def _means(mean: float, scv: float, third_moment: float | None, weight: float) -> tuple[float, float, float]:
     """Mean gaps of the slow and the fast phase, and the weight of the slow one."""
     if third_moment is not None:
         b2, b3 = 0.5 * (1.0 + scv), positive("third moment", third_moment) / (6.0 * mean**3)

@@ -1,0 +1,3 @@
+"""Reads and writes tables: theory takes arrays."""
+
+__all__: list[str] = []
