@@ -1,3 +1,5 @@
-"""Reads and writes tables: theory takes arrays."""
+"""Reads and writes tables, laws and models; the theory takes arrays."""
 
-__all__: list[str] = []
+from recrawl.tables.models import read_model, write_model
+
+__all__ = ["read_model", "write_model"]
