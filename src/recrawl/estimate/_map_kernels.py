@@ -1,10 +1,11 @@
 """Compiled E-step of Markovian arrival processes, exact and at a cost that does not grow with the gaps.
 
 A gap x is written in base 64 of a small unit: x = r + Σ_l d_l · 64^l · unit, so that e^{Ax} is a product of a
-short series (for r) and one tabulated matrix for each digit. What EM needs of a gap, with f the phase vector before
-it and v the vector behind it, is M = ∫_0^x e^{A(x−u)} v f e^{Au} du. Cut at the digits it is a sum over pieces of
-known length, each with an own rank-one matrix v f; those of equal length are summed over *all* gaps first and
-integrated once at the end, by Horner's rule from the longest pieces to the shortest. Nothing is subtracted.
+short series (for r) and one tabulated matrix for each digit. What EM needs of a gap, with f the phase vector
+before it and v the vector behind it, is M = ∫_0^x e^{A(x−u)} v f e^{Au} du. Cut at the digits it is a sum
+over pieces of known length, each with an own rank-one matrix v f; those of equal length are summed over *all*
+gaps first and integrated once at the end, by Horner's rule from the longest pieces to the shortest. Nothing
+is subtracted.
 
 A is shifted by its slowest decay, so that powers of e^{A·unit} neither vanish nor explode.
 """
@@ -157,7 +158,7 @@ def forward(
 
 
 @compiled
-def sweep(
+def sweep(  # noqa: C901 (one pass over the gaps, in the order of the formulas)
     gaps: Floats,
     marks: NDArray[np.int64],
     fresh: NDArray[np.bool_],
@@ -177,8 +178,9 @@ def sweep(
     """Go backwards over gaps begin..end−1 and add up what EM needs; `behind` is changed in place.
 
     `behind` is the vector behind gap end − 1 (ones where a sequence ends there). Adds to pieces[l, d] the
-    rank-one matrices of the pieces of length d·64^l, to rests those of the remainders, to jumps[m] the expected
-    phase changes at events of mark m (still to be multiplied by D[m]), to starts the phases of first gaps.
+    rank-one matrices of the pieces of length d·64^l, to rests those of the remainders, to jumps[m] the
+    expected phase changes at events of mark m (still to be multiplied by D[m]), to starts the phases of first
+    gaps.
     """
     order = behind.size
     rows = np.empty((table.shape[0] + 2, order))
@@ -235,8 +237,9 @@ def sweep(
 def integrate(pieces: Floats, rests: Floats, A: Floats, unit: float, table: Floats) -> Floats:
     """Σ over all pieces of ∫_0^len e^{A(len−u)} S e^{Au} du, where S are the summed matrices of that length.
 
-    With T the matrix of one unit of a level, C_d(S) = Σ_{a+b=d−1} T^a S T^b turns d units into one; summed over d,
-    H_a = S_{a+1} + H_{a+1} T and W = H_0 + T(H_1 + T(H_2 + …)). A unit of a level is 64 of the level below.
+    With T the matrix of one unit of a level, C_d(S) = Σ_{a+b=d−1} T^a S T^b turns d units into one; summed
+    over d, H_a = S_{a+1} + H_{a+1} T and W = H_0 + T(H_1 + T(H_2 + …)). A unit of a level is 64 of the level
+    below.
     """
     order = A.shape[0]
     carried = np.zeros((order, order))
@@ -256,5 +259,6 @@ def integrate(pieces: Floats, rests: Floats, A: Floats, unit: float, table: Floa
     third = unit * unit * unit / 6.0
     left = A @ carried
     right = carried @ A
-    answer = unit * carried + half * (left + right) + third * (A @ left + left @ A + right @ A)
-    return answer + rests[0] + A @ rests[1] + rests[1] @ A
+    inside = unit * carried + half * (left + right) + third * (A @ left + left @ A + right @ A)
+    whole: Floats = inside + rests[0] + A @ rests[1] + rests[1] @ A
+    return whole

@@ -6,20 +6,21 @@ ln(1 − e^{−λ_k τ}) if the page had changed in the elapsed time τ, −λ_k
 says that its last change lay s before the access. The elapsed time may be that of any clock on which the page
 changes as a Poisson process: wall time, or the clock of a group of pages.
 
-Between grid points the log-likelihood is smooth, so it is interpolated (six-point polynomial) whenever the belief
-is asked; the answers are far finer than the grid. The prior is a density that is linear in ln λ between grid
-points, a mixture of hats, so one step of learning is one exact step of EM for the weights of the mixture.
+Between grid points the log-likelihood is smooth, so it is interpolated (six-point polynomial) whenever the
+belief is asked; the answers are far finer than the grid. The prior is a density that is linear in ln λ
+between grid points, a mixture of hats, so one step of learning is one exact step of EM for the weights of the
+mixture.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recrawl.errors import InvalidModel
+from recrawl.estimate.rate_grid import RateGrid, interpolation
 from recrawl.laws.law import positive
 
 if TYPE_CHECKING:
@@ -29,70 +30,17 @@ if TYPE_CHECKING:
 
     from recrawl.estimate.observations import Observations
 
-__all__ = ["Belief", "RateGrid"]
+__all__ = ["Belief"]
 
 _PARTS = 4  # nodes in a step of the grid for means
 _FINE_PARTS = 16  # and for quantiles
-_FEWEST_POINTS = 6
 _SETTLED = 1e-5  # of a prior probability
-
-
-@dataclass(frozen=True)
-class RateGrid:
-    """Rates equally spaced in their logarithm.
-
-    >>> RateGrid(0.01, 100.0, 9).rates.round(6).tolist()[::4]
-    [0.01, 1.0, 100.0]
-    """
-
-    low: float
-    high: float
-    points: int = 32
-
-    def __post_init__(self) -> None:
-        positive("lowest rate", self.low)
-        positive("highest rate", self.high)
-        if not self.low < self.high:
-            raise InvalidModel(f"the lowest rate must be below the highest, not {self.low} and {self.high}")
-        if self.points < _FEWEST_POINTS:
-            raise InvalidModel(f"a grid needs at least {_FEWEST_POINTS} points, not {self.points}")
-
-    @classmethod
-    def around(cls, interval: float, points: int = 32) -> RateGrid:
-        """A grid for pages accessed about once per `interval`: from one change in 1000 intervals to 100 in one.
-
-        Slower and faster pages look the same as those at its ends.
-        """
-        interval = positive("interval", interval)
-        return cls(0.001 / interval, 100.0 / interval, points)
-
-    @property
-    def rates(self) -> NDArray[np.float64]:
-        """The rates λ_k."""
-        return self.nodes(1)
-
-    def nodes(self, parts: int) -> NDArray[np.float64]:
-        """The rates, and `parts` − 1 more between each two of them."""
-        return np.geomspace(self.low, self.high, (self.points - 1) * parts + 1)
 
 
 def _check_learning(strength: float, floor: float) -> None:
     positive("strength", strength, zero=True)
     if not 0 < floor <= 1:
         raise InvalidModel(f"floor must lie in (0, 1], not {floor}")
-
-
-def _stencil(parts: int) -> NDArray[np.float64]:
-    """Weights of six neighbours for the value at offset + j/parts among them: Lagrange's formula."""
-    weights = np.ones((_FEWEST_POINTS - 1, parts, _FEWEST_POINTS))
-    for offset in range(_FEWEST_POINTS - 1):
-        for j in range(parts):
-            u = offset + j / parts
-            for s in range(_FEWEST_POINTS):
-                for other in range(_FEWEST_POINTS):
-                    if other != s:
-                        weights[offset, j, s] *= (u - other) / (s - other)
-    return weights
 
 
 class Belief:
@@ -133,7 +81,7 @@ class Belief:
         self._ends = np.ones(grid.points)
         self._ends[[0, -1]] = 0.5  # the hats at the two ends are half as wide
         self._priors = np.full((groups, grid.points), 1.0 / self._ends.sum())
-        self._tables = {parts: (_stencil(parts), grid.nodes(parts)) for parts in (_PARTS, _FINE_PARTS)}
+        self._tables = {parts: (interpolation(parts), grid.nodes(parts)) for parts in (_PARTS, _FINE_PARTS)}
 
     # Pages come and go.
 
@@ -189,8 +137,8 @@ class Belief:
     ) -> None:
         """One access of each slot (a slot may occur again: in the order given).
 
-        `ages` is the time since the last change where a date is known, NaN elsewhere. A date on a page's first
-        access has an infinite `elapsed`.
+        `ages` is the time since the last change where a date is known, NaN elsewhere. A date on a page's
+        first access has an infinite `elapsed`.
         """
         from recrawl.estimate.observations import Observations
 
@@ -321,7 +269,7 @@ class Belief:
         return self._priors * self._ends
 
     def learn_priors(self, *, strength: float = 10.0, floor: float = 0.02) -> float:
-        """Learn every group's prior from the posteriors of its pages: one step of EM; returns the largest change.
+        """Learn every group's prior from the posteriors of its pages, one step of EM; the largest change.
 
         A group's prior is the mean posterior of its pages, as if `strength` further pages had the mean
         posterior of all pages; then a share `floor` of it is spread evenly over the grid, so that no rate is
@@ -362,14 +310,16 @@ class Belief:
         counts = np.bincount(groups, minlength=len(learnt)).astype(np.float64)
         present = np.flatnonzero(counts)
         edges = np.searchsorted(groups, present)
-        for step in range(1, steps + 1):
+        done = 0
+        while done < steps:
+            done += 1
             masses = hats * self._priors[groups]
             masses /= masses.sum(axis=1, keepdims=True)
             sums = np.zeros_like(self._priors)
             sums[present] = np.add.reduceat(masses, edges, axis=0)
             if self._set_priors(sums, counts, strength, floor) < _SETTLED:
                 break
-        return step
+        return done
 
     def _set_priors(
         self, sums: NDArray[np.float64], counts: NDArray[np.float64], strength: float, floor: float

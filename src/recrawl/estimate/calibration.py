@@ -1,8 +1,8 @@
 """How good are the estimators of change rates? On pages of known rate, and on real histories.
 
-On synthetic pages an estimator is judged by its bias (median of estimate/truth − 1) and by the error of what a
-scheduler needs, the probability that the page changes within one mean interval. On histories, where no true rate
-exists, the first half of the accesses teaches and the second half examines.
+On synthetic pages an estimator is judged by its bias (median of estimate/truth − 1) and by the error of what
+a scheduler needs, the probability that the page changes within one mean interval. On histories, where no true
+rate exists, the first half of the accesses teaches and the second half examines.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.errors import InvalidModel
-from recrawl.estimate.belief import Belief, RateGrid
+from recrawl.estimate.belief import Belief
 from recrawl.estimate.changes_mle import change_rates
 from recrawl.estimate.observations import Observations
 from recrawl.estimate.online import BASELINES, baseline_rates
+from recrawl.estimate.rate_grid import RateGrid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,9 +45,10 @@ class Score:
 class HistoryScore:
     """One estimator on a history: trained on first halves, examined on second halves.
 
-    `predicted` is the number of accesses predicted to find a change, over the number that did; `loss` the mean
-    −ln P(what was found); `coverage` the share of the second halves' rates inside the 90 % intervals. The twin has
-    the same pages changing as Poisson processes: what is worse than there is not for lack of data.
+    `predicted` is the number of accesses predicted to find a change, over the number that did; `loss` the
+    mean −ln P(what was found); `coverage` the share of the second halves' rates inside the 90 % intervals.
+    The twin has the same pages changing as Poisson processes: what is worse than there is not for lack of
+    data.
     """
 
     estimator: str
@@ -61,7 +63,7 @@ class HistoryScore:
 def synthetic(
     spread: str, pages: int, accesses: int, rng: np.random.Generator, *, regular: bool = False
 ) -> tuple[NDArray[np.float64], Observations]:
-    """True rates of pages, and what accesses see of them, at regular or at exponential intervals of mean 1."""
+    """True rates of pages, and what accesses at regular or exponential intervals of mean 1 see of them."""
     if spread == "narrow":
         rates = rng.lognormal(0.0, 0.5, pages)
     elif spread == "wide":
@@ -98,19 +100,27 @@ def learnt_belief(
     return belief, slots
 
 
-def _estimates(
-    observations: Observations, interval: float, half_life: float | None
-) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64] | None]]:
-    """Rates (and intervals) by every estimator."""
-    found: dict[str, tuple[NDArray[np.float64], NDArray[np.float64] | None]] = {
-        name: (baseline_rates(observations, name), None) for name in BASELINES
-    }
-    found["maximum likelihood"] = (change_rates(observations).rates, None)
-    belief, slots = learnt_belief(observations, interval)
-    found["belief"] = (belief.mean_rate(slots), belief.interval(slots))
-    if half_life is not None:
-        belief, slots = learnt_belief(observations, interval, half_life=half_life)
-        found["belief, forgetting"] = (belief.mean_rate(slots), belief.interval(slots))
+@dataclass(frozen=True)
+class _Estimate:
+    """Rates, probabilities to change within the interval, and credible intervals where there are any."""
+
+    rates: NDArray[np.float64]
+    chances: NDArray[np.float64]
+    bounds: NDArray[np.float64] | None = None
+
+
+def _estimates(observations: Observations, interval: float, half_life: float | None) -> dict[str, _Estimate]:
+    """What every estimator makes of the observations."""
+    found = {}
+    points = {name: baseline_rates(observations, name) for name in BASELINES}
+    points["maximum likelihood"] = change_rates(observations).rates
+    for name, rates in points.items():
+        found[name] = _Estimate(rates, -np.expm1(-rates * interval))
+    for name, forgotten in (("belief", np.inf), ("belief, forgetting", half_life)):
+        if forgotten is not None:
+            belief, slots = learnt_belief(observations, interval, half_life=forgotten)
+            chances = 1.0 - belief.current_probability(slots, interval)
+            found[name] = _Estimate(belief.typical_rate(slots), chances, belief.interval(slots))
     return found
 
 
@@ -124,18 +134,17 @@ def judge(
     """
     rates, observations = synthetic(spread, pages, accesses, np.random.default_rng(seed), regular=regular)
     scores = []
-    for name, (estimate, bounds) in _estimates(observations, 1.0, None).items():
+    for name, found in _estimates(observations, 1.0, None).items():
         inside = np.nan
-        if bounds is not None:
-            inside = float(np.mean((bounds[:, 0] <= rates) & (rates <= bounds[:, 1])))
-        gap = np.exp(-rates) - np.exp(-estimate)
-        scores.append(
-            Score(name, float(np.median(estimate / rates) - 1.0), float(np.sqrt(np.mean(gap**2))), inside)
-        )
+        if found.bounds is not None:
+            inside = float(np.mean((found.bounds[:, 0] <= rates) & (rates <= found.bounds[:, 1])))
+        bias = float(np.median(found.rates / rates) - 1.0)
+        error = float(np.sqrt(np.mean((found.chances + np.expm1(-rates)) ** 2)))
+        scores.append(Score(name, bias, error, inside))
     return scores
 
 
-def _halves(observations: Observations) -> tuple[Observations, Observations, NDArray[np.int64]]:
+def _halves(observations: Observations) -> tuple[Observations, Observations]:
     """First and second half of every page's accesses, for pages with at least two of each."""
     counts = observations.counts
     kept = np.flatnonzero(counts >= 4)
@@ -144,18 +153,17 @@ def _halves(observations: Observations) -> tuple[Observations, Observations, NDA
     number = np.full(observations.pages, -1)
     number[kept] = np.arange(kept.size)
     page = number[observations.page_of]
-    parts = []
-    for chosen in (early & (page >= 0), ~early & (page >= 0)):
-        parts.append(
-            Observations.of(
-                page[chosen],
-                observations.intervals[chosen],
-                observations.kinds[chosen] > 0,
-                observations.ages[chosen],
-                number_of_pages=kept.size,
-            )
+
+    def part(chosen: NDArray[np.bool_]) -> Observations:
+        return Observations.of(
+            page[chosen],
+            observations.intervals[chosen],
+            observations.kinds[chosen] > 0,
+            observations.ages[chosen],
+            number_of_pages=kept.size,
         )
-    return parts[0], parts[1], kept
+
+    return part(early & (page >= 0)), part(~early & (page >= 0))
 
 
 def examine(history: History, interval: float, *, seed: int = 1, dated: bool = False) -> list[HistoryScore]:
@@ -163,7 +171,7 @@ def examine(history: History, interval: float, *, seed: int = 1, dated: bool = F
     results = []
     for source in (history, history.poisson_twin(np.random.default_rng(seed + 1))):
         observations, _times = source.observed(interval, np.random.default_rng(seed), dated=dated)
-        results.append(_examined(*_halves(observations)[:2], interval))
+        results.append(_examined(*_halves(observations), interval))
     return [HistoryScore(name, *results[0][name], *results[1][name]) for name in results[0]]
 
 
@@ -180,13 +188,13 @@ def _examined(
     answer = -np.log1p(-np.minimum(found / seen, 1.0 - 0.5 / seen)) / interval
     half_life = 0.25 * float(np.median(first.counts)) * interval
     scores = {}
-    for name, (rates, bounds) in _estimates(first, interval, half_life).items():
-        chance = np.clip(-np.expm1(-rates[page] * second.intervals), 1e-3, 1.0 - 1e-3)
+    for name, learnt in _estimates(first, interval, half_life).items():
+        chance = np.clip(learnt.chances[page], 1e-3, 1.0 - 1e-3)
         loss = -np.mean(np.where(changed, np.log(chance), np.log1p(-chance)))
         inside = np.nan
-        if bounds is not None:
+        if learnt.bounds is not None:
             # A page never seen to change in the second half may have any low rate.
-            low = np.where(found == 0, 0.0, bounds[:, 0])
-            inside = float(np.mean((low <= answer) & (answer <= bounds[:, 1])))
+            low = np.where(found == 0, 0.0, learnt.bounds[:, 0])
+            inside = float(np.mean((low <= answer) & (answer <= learnt.bounds[:, 1])))
         scores[name] = (float(chance.sum() / max(changed.sum(), 1)), float(loss), inside)
     return scores

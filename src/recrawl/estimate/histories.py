@@ -34,7 +34,7 @@ class History:
         born: NDArray[np.float64],
         died: NDArray[np.float64],
     ) -> History:
-        """From one entry for each change; pages without a change are those that only `born` and `died` know."""
+        """From one entry for each change; `born` and `died` also know the pages without one."""
         if (died < born).any():
             page = int(np.flatnonzero(died < born)[0])
             raise InvalidModel(
@@ -66,8 +66,8 @@ class History:
     ) -> tuple[Observations, NDArray[np.float64]]:
         """What a robot sees that visits every page each `interval`, from a random moment on; and when.
 
-        The first visit of a page tells nothing and is left out. With `dated`, every change found carries the time
-        of the page's last change.
+        The first visit of a page tells nothing and is left out. With `dated`, every change found carries the
+        time of the page's last change.
         """
         interval = positive("interval", interval)
         first = self.born + rng.random(self.pages) * interval

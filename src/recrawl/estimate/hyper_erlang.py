@@ -1,7 +1,7 @@
 """Hyper-Erlang laws fitted by EM: mixtures of Erlang laws, for exact, censored and grouped times.
 
-[A. Thümmler, P. Buchholz, M. Telek, IEEE Trans. Dependable Secure Comput. 3, 2006]; censored and grouped times enter
-by their conditional means: given branch m (r stages of rate λ) and low < X ≤ high,
+[A. Thümmler, P. Buchholz, M. Telek, IEEE Trans. Dependable Secure Comput. 3, 2006]; censored and grouped
+times enter by their conditional means: given branch m (r stages of rate λ) and low < X ≤ high,
 E[X] = (r/λ) (F_{r+1}(high) − F_{r+1}(low)) / (F_r(high) − F_r(low)).
 """
 
@@ -80,7 +80,7 @@ def _branch(sample: Sample, stages: int, rate: float) -> tuple[NDArray[np.float6
         # Upper tails are subtracted beyond the middle, lower ones before it: no cancellation to zero.
         upper = gammaincc(r, a) - np.where(np.isinf(b), 0.0, gammaincc(r, np.where(np.isinf(b), 1.0, b)))
         lower = np.where(np.isinf(b), 1.0, gammainc(r, np.where(np.isinf(b), 1.0, b))) - gammainc(r, a)
-        return np.maximum(np.where(a > r, upper, lower), 1e-300)
+        return np.asarray(np.maximum(np.where(a > r, upper, lower), 1e-300))
 
     inside = between(stages)
     log[~exact] = np.log(inside)

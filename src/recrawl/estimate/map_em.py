@@ -1,8 +1,8 @@
 """Markovian arrival processes fitted to gaps by EM.
 
-A MAP of order p moves between phases by the rates D_0 without a delivery and D_1 with one; in a batch MAP a delivery
-of k pages moves by D_k. EM (T. Rydén, Commun. Statist. Stochastic Models 12, 1996; L. Breuer, Ann. Oper. Res. 112,
-2002) keeps zeros where they are, so a starting point with a diagonal D_1 fits an MMPP.
+A MAP of order p moves between phases by the rates D_0 without a delivery and D_1 with one; in a batch MAP a
+delivery of k pages moves by D_k. EM (T. Rydén, Commun. Statist. Stochastic Models 12, 1996; L. Breuer, Ann.
+Oper. Res. 112, 2002) keeps zeros where they are, so a starting point with a diagonal D_1 fits an MMPP.
 """
 
 from __future__ import annotations
@@ -156,8 +156,8 @@ def em(
 ) -> EMResult:
     """Climb from D and start until an iteration gains less than `tolerance` per gap.
 
-    `marks[k]` says which of D[1:] ends gap k (0 is D[1]); without marks all are D[1]. `constrain` is applied to
-    the matrices after every step. With `leaps`, every two steps are followed by a leap along their bend
+    `marks[k]` says which of D[1:] ends gap k (0 is D[1]); without marks all are D[1]. `constrain` is applied
+    to the matrices after every step. With `leaps`, every two steps are followed by a leap along their bend
     (R. Varadhan and C. Roland, Scand. J. Statist. 35, 2008), kept only if it climbs.
     """
     D = np.array(D, dtype=np.float64)

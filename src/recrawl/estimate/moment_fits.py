@@ -34,8 +34,8 @@ def _erlang_mixture(weights: list[float], stage_means: list[float], stages: list
 def from_two_moments(mean: float, scv: float) -> PhaseType:
     """The usual law of a given mean and squared coefficient of variation.
 
-    scv > 1: hyperexponential with balanced means; scv = 1: exponential; scv < 1: k − 1 or k stages of one rate,
-    1/k ≤ scv < 1/(k − 1) [H. Tijms, Stochastic Models, 1994, (A.14)].
+    scv > 1: hyperexponential with balanced means; scv = 1: exponential; scv < 1: k − 1 or k stages of one
+    rate, 1/k ≤ scv < 1/(k − 1) [H. Tijms, Stochastic Models, 1994, (A.14)].
 
     >>> law = from_two_moments(2.0, 0.3)
     >>> law.order, round(law.mean, 9), round(law.scv, 9)
@@ -77,7 +77,8 @@ def from_three_moments(first: float, second: float, third: float) -> PhaseType:
     m2, m3 = m[1] / unit**2, m[2] / unit**3  # the mean is 1 from here on
     if m2 <= 1.0 or m3 <= m2 * m2:
         raise InvalidModel(
-            f"no law has the moments {first:g}, {second:g}, {third:g}: E[X²] must exceed E[X]², and E[X]E[X³] E[X²]²"
+            f"no law has the moments {first:g}, {second:g}, {third:g}: "
+            "E[X²] must exceed E[X]², and E[X]E[X³] must exceed E[X²]²"
         )
     for stages in range(1, _MOST_STAGES + 1):
         points = _two_points(stages, m2, m3)

@@ -3,11 +3,13 @@
 They are baselines: cheap, without a word about how sure they are. With X changes seen in n accesses:
 
 - `naive`: X / total time; too low, since several changes between two accesses count once.
-- `ratio`: −ln((n − X + ½)/(n + ½)) / mean interval [J. Cho and H. Garcia-Molina, ACM Trans. Internet Technol. 3,
+- `ratio`: −ln((n − X + ½)/(n + ½)) / mean interval [J. Cho and H. Garcia-Molina, ACM Trans. Internet Technol.
+3,
   2003]; nearly unbiased for regular intervals.
-- `large-numbers` and `stochastic-approximation` [K. Avrachenkov, K. Patil, G. Thoppe, Performance Evaluation 153,
-  2022]: solve P(changed) = λ/(λ + p), which holds when accesses are a Poisson process of rate p; here p is the
-  page's number of accesses per time.
+- `large-numbers` and `stochastic-approximation` [K. Avrachenkov, K. Patil, G. Thoppe, Performance Evaluation
+153,
+  2022]: solve P(changed) = λ/(λ + p), which holds when accesses are a Poisson process of rate p; here p is
+  the page's number of accesses per time.
 """
 
 from __future__ import annotations

@@ -61,10 +61,10 @@ class PhaseTypeFit:
 
 def moments_of(law: PhaseType) -> tuple[float, float, float]:
     """E[X], E[X²], E[X³] of a phase-type law, n! α (−S)^{−n} 1."""
-    vector = np.ones(law.order)
+    vector: NDArray[np.float64] = np.ones(law.order)
     moments = []
     for n in (1, 2, 3):
-        vector = n * np.linalg.solve(-law.S, vector)
+        vector = np.asarray(n * np.linalg.solve(-law.S, vector), dtype=np.float64)
         moments.append(float(law.alpha @ vector))
     return moments[0], moments[1], moments[2]
 
@@ -81,7 +81,7 @@ def _repeated(sample: Sample) -> tuple[Gaps, NDArray[np.int64]]:
 
 
 def _matrices(S: NDArray[np.float64]) -> NDArray[np.float64]:
-    """As arrivals whose phase does not matter after an event: mark 0 ends the time, mark 1 sees it running."""
+    """As arrivals that forget their phase at an event: mark 0 ends the time, mark 1 sees it running."""
     order = len(S)
     ends = np.repeat(-S.sum(axis=1)[:, None] / order, order, axis=1)
     return np.array([S, np.maximum(ends, 0.0), np.full((order, order), 1.0 / order)])

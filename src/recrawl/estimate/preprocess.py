@@ -1,8 +1,9 @@
 """From delivery times to gaps between batches: every step of [Avrachenkov, Section 7], each choice visible.
 
-Times become gaps; deliveries at most `batch_within` after the one before them join its batch; gaps longer than
-`stop_after` are stops of the crawler and are deleted. The paper deletes the short gaps and keeps the others as they
-are; here a batch stands at the time of its first page, so that the total time, and with it the rate, is kept.
+Times become gaps; deliveries at most `batch_within` after the one before them join its batch; gaps longer
+than `stop_after` are stops of the crawler and are deleted. The paper deletes the short gaps and keeps the
+others as they are; here a batch stands at the time of its first page, so that the total time, and with it the
+rate, is kept.
 """
 
 from __future__ import annotations
@@ -151,8 +152,8 @@ def finished(
     longest, mean = float(kept.times.max()), float(kept.times.mean())
     if longest > _SUSPICIOUS * mean:
         warnings.append(
-            f"the longest gap, {longest:.4g}, is {longest / mean:.0f} mean gaps long: if the crawler was stopped, "
-            f"say so with a stop_after below it"
+            f"the longest gap, {longest:.4g}, is {longest / mean:.0f} mean gaps long: "
+            "if the crawler was stopped then, say so with a stop_after below it"
         )
     return Preparation(
         kept, deliveries, runs, batch_within, joined, stop_after, stops, stopped, tuple(warnings)

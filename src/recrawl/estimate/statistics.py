@@ -51,7 +51,7 @@ def of_gaps(gaps: Gaps, lags: int = LAGS) -> ArrivalStatistics:
     mean = float(times.mean())
     variance = float(times.var())
     shares = np.bincount(gaps.sizes) / len(gaps)
-    run = np.cumsum(gaps.fresh)
+    run: NDArray[np.int64] = np.cumsum(gaps.fresh, dtype=np.int64)
     centred = times - mean
     correlations = []
     for lag in range(1, lags + 1):
@@ -110,8 +110,8 @@ def of_arrivals(
 def _fitted_dispersion(arrivals: Bmap, t: float) -> float:
     """Var N(t) / E N(t) of the number of batches.
 
-    Var N(t) = (λ − 2λ² + 2 θ D_1 C D_1 1) t − 2 θ D_1 (I − e^{Dt}) C² D_1 1 with C = (1θ − D)^{−1} and D_1 all
-    moves with a batch. [M. Neuts, Structured Stochastic Matrices of M/G/1 Type, 1989, Section 5.4]
+    Var N(t) = (λ − 2λ² + 2 θ D_1 C D_1 1) t − 2 θ D_1 (I − e^{Dt}) C² D_1 1 with C = (1θ − D)^{−1} and D_1
+    all moves with a batch. [M. Neuts, Structured Stochastic Matrices of M/G/1 Type, 1989, Section 5.4]
     """
     from scipy.linalg import expm
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import math
+import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import IO, TYPE_CHECKING, TextIO, cast
 
 from recrawl.errors import ConfigError, InvalidModel
 
@@ -26,15 +28,11 @@ def open_text(path: Path) -> Iterator[TextIO]:
     """Open a text file for reading, unpacking it if it is gzip (by its first bytes, not its name)."""
     with path.open("rb") as raw:
         packed = raw.read(2) == _GZIP
-    opened = (
-        gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-        if packed
-        else path.open(encoding="utf-8-sig", newline="")
-    )
-    with cast("TextIO", opened) as text:
+    with path.open("rb") as raw:
+        plain = cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if packed else raw
         try:
-            yield text
-        except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+            yield io.TextIOWrapper(plain, encoding="utf-8-sig", newline="")
+        except (UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise InvalidModel(f"{path}: not a readable text table ({error})") from None
 
 

@@ -44,8 +44,9 @@ class GitHistory:
 def read_git(directory: Path, pattern: str, *, revision: str = "HEAD") -> GitHistory:
     """Follow the first parents of a revision: a page changes when the main line gets the change.
 
-    `pattern` is a git glob, `content/**`. Renames are not followed: a moved page disappears and appears. Flags: 1,
-    the commit changed more than a fifth of the living pages; 2, the content is one that the page had before.
+    `pattern` is a git glob, `content/**`. Renames are not followed: a moved page disappears and appears.
+    Flags: 1, the commit changed more than a fifth of the living pages; 2, the content is one that the page
+    had before.
     """
     pages: dict[str, _Page] = {}
     events: list[tuple[int, int, str, int]] = []
@@ -109,7 +110,8 @@ def _commits(
     with process:
         assert process.stdout is not None
         assert process.stderr is not None
-        time, changes, started = 0, [], False
+        time, started = 0, False
+        changes: list[tuple[str, str, str]] = []
         fields = _fields(process.stdout)
         for text in fields:
             if "\x01" in text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class _Spool:
         self._kind = np.dtype(kind)
         self._parts: list[NDArray[np.generic]] = []
         self._held = 0
-        self._file = None
+        self._file: IO[bytes] | None = None
         self.size = 0
 
     def append(self, values: NDArray[np.generic]) -> None:
@@ -123,7 +123,6 @@ class _Reader:
     lines: int = 0
     first: float = math.inf
     last: float = -math.inf
-    tied: list[float] = field(default_factory=list)
 
     def add(self, time: float, run: str, mode: int, line: int, column: str) -> None:
         self.lines += 1
@@ -134,8 +133,8 @@ class _Reader:
             found = self.runs[key] = _Run(BatchBuilder(self.batch_within))
         if time < found.last:
             raise InvalidModel(
-                f"{self.path}, line {line}, column {column}: {time:.10g} comes before the {found.last:.10g} above it; "
-                "sort the log, or let it be sorted (--sort)"
+                f"{self.path}, line {line}, column {column}: {time:.10g} comes before the {found.last:.10g} "
+                "above it; sort the log, or let it be sorted (--sort)"
             )
         found.last = time
         found.pending.append(time)
@@ -313,7 +312,7 @@ def read_counts(
     if deliveries < 2:
         raise InvalidModel(f"{path} counts {deliveries} deliveries; a gap needs at least two")
     reader = _Reader(path, batch_within, "spread", interval, rng)
-    note = f"the deliveries of each interval of {interval:g} were spread uniformly over it: labelled data, not measured"
+    note = f"the deliveries of each interval of {interval:g} were spread over it: labelled data, not measured"
     return DeliveryLog(
         {0: _prepared([run], reader, stop_after)}, lines, 0.0, lines * interval, "spread", 0, (note,)
     )

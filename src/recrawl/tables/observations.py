@@ -37,8 +37,9 @@ def read_observations(path: Path) -> ObservationTable:
     """Read a CSV with the columns `page`, `changed`, and `time` or `interval`; optional `last_modified`.
 
     With `time`, a page's lines must be in order; its first access tells nothing (unless it has a date), and a
-    second access at the same time is left out. `changed` is 1 or 0, true or false, yes or no; it may be empty on
-    a page's first access. `last_modified` (a time) or `age` (with `interval`) says when the page last changed.
+    second access at the same time is left out. `changed` is 1 or 0, true or false, yes or no; it may be empty
+    on a page's first access. `last_modified` (a time) or `age` (with `interval`) says when the page last
+    changed.
     """
     with open_rows(path, ["page", "changed"], ["time", "interval", "last_modified", "age"]) as cells:
         names = cells.names
@@ -108,8 +109,8 @@ class _Table:
         self.last[page] = time
 
     def _take(self, page: int, interval: float, changed: bool, age: float, line: int) -> None:
-        # A date before the last access contradicts a change since then: the content differs, so the change counts
-        # and the date does not.
+        # A date before the last access contradicts a change since then: the content differs, so the change
+        # counts and the date does not.
         if changed and age > interval:
             age = np.nan
         if changed and age < 0:
@@ -130,5 +131,6 @@ class _Table:
         if text in _NO:
             return False
         raise InvalidModel(
-            f"{self.path}, line {line}, column changed: {row['changed']!r} is neither 1 nor 0 (true, false, yes, no)"
+            f"{self.path}, line {line}, column changed: {row['changed']!r} is neither 1 nor 0 "
+            "(or true and false, yes and no)"
         )
