@@ -168,9 +168,12 @@ def _survival(axes: Any, times: Any, law: Any, label: str) -> None:
 
     ordered = np.sort(times)
     share = 1.0 - np.arange(ordered.size) / ordered.size
-    thin = np.unique(np.linspace(0, ordered.size - 1, 2000).astype(int))
-    positive = ordered[ordered > 0]
-    grid = np.geomspace(positive[0], ordered[-1], 200)
+    # Points evenly in rank, and evenly in the logarithm of the rank from the end: the tail is what matters.
+    tail = ordered.size - np.geomspace(1, ordered.size, 300).astype(int)
+    thin = np.unique(np.concatenate((np.linspace(0, ordered.size - 1, 300).astype(int), tail)))
+    lowest = max(float(ordered[ordered.size // 1000]), float(ordered[-1]) * 1e-9)
+    grid = np.geomspace(lowest, ordered[-1], 200)
+    axes.set_xlim(lowest * 0.8, float(ordered[-1]) * 1.5)
     axes.loglog(ordered[thin], share[thin], ".", markersize=3, label="log")
     axes.loglog(grid, np.maximum(1.0 - law.distribution(grid), 1e-12), label="fitted")
     axes.set_ylim(0.5 / ordered.size, 1.5)
@@ -198,9 +201,15 @@ def plot_arrivals(path: Path, fit: ArrivalFit, times: Any, title: str) -> None:
     middle.set_ylabel("correlation of gaps")
     middle.legend()
     sizes = np.arange(1, len(fit.empirical.batch_sizes) + 1)
-    right.bar(sizes - 0.2, fit.empirical.batch_sizes, 0.4, label="log")
-    right.bar(sizes + 0.2, fit.fitted.batch_sizes[: sizes.size], 0.4, label="fitted")
-    right.set_yscale("log")
+    seen, model = np.array(fit.empirical.batch_sizes), np.array(fit.fitted.batch_sizes[: sizes.size])
+    if sizes.size > 30:
+        right.loglog(sizes, seen[::-1].cumsum()[::-1], "o", markersize=3, label="log, at least as many")
+        right.loglog(sizes, model[::-1].cumsum()[::-1], "-", label="fitted")
+    else:
+        right.bar(sizes - 0.2, seen, 0.4, label="log")
+        right.bar(sizes + 0.2, model, 0.4, label="fitted")
+        right.set_xlim(0.0, sizes.size + 1.0)
+        right.set_xticks(sizes[:: 1 + sizes.size // 12])
     right.set_xlabel("pages in a batch")
     right.set_ylabel("share of batches")
     right.legend()

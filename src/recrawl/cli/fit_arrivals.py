@@ -295,7 +295,10 @@ def _print_arrivals(read: DeliveryLog, mode: int, fit: ArrivalFit, criterion: st
     tried = "; ".join(f"order {order}: {significant(score, 8)}" for order, score in fit.tried)
     print_table(
         ["", "log", "fitted"],
-        [[name, significant(log), significant(model)] for name, log, model in rows],
+        [
+            [name, *("-" if math.isnan(value) else significant(value) for value in pair)]
+            for name, *pair in rows
+        ],
         title=(f"{mode} robots: " if mode else "")
         + f"{done.deliveries} deliveries in {fit.gaps} gaps and {done.runs} runs{stops}",
         caption=f"{fit.method}, order {fit.order}, {'' if fit.converged else 'not '}converged after "

@@ -115,8 +115,6 @@ def forward(
     gaps: Floats,
     marks: NDArray[np.int64],
     fresh: NDArray[np.bool_],
-    begin: int,
-    end: int,
     vector: Floats,
     start: Floats,
     A: Floats,
@@ -125,7 +123,7 @@ def forward(
     table: Floats,
     kept: Floats,
 ) -> float:
-    """Carry the phase vector over gaps begin..end−1 (in place); kept[k] is the vector before gap begin + k.
+    """Carry the phase vector over the gaps (in place); kept[k] is the vector before gap k.
 
     Returns the sum of the logarithms of what the vector lost: the log-likelihood without the shift.
     """
@@ -134,13 +132,13 @@ def forward(
     digits = np.empty(table.shape[0], dtype=np.int64)
     held = np.empty(order)
     loglik = 0.0
-    for k in range(begin, end):
+    for k in range(gaps.size):
         if fresh[k]:
             for i in range(order):
                 vector[i] = start[i]
         if kept.shape[0] > 0:
             for i in range(order):
-                kept[k - begin, i] = vector[i]
+                kept[k, i] = vector[i]
         count = _across(vector, gaps[k], A, unit, table, rows, digits, held)
         total = 0.0
         for j in range(order):
@@ -162,8 +160,6 @@ def sweep(  # noqa: C901 (one pass over the gaps, in the order of the formulas)
     gaps: Floats,
     marks: NDArray[np.int64],
     fresh: NDArray[np.bool_],
-    begin: int,
-    end: int,
     kept: Floats,
     behind: Floats,
     A: Floats,
@@ -175,9 +171,9 @@ def sweep(  # noqa: C901 (one pass over the gaps, in the order of the formulas)
     jumps: Floats,
     starts: Floats,
 ) -> None:
-    """Go backwards over gaps begin..end−1 and add up what EM needs; `behind` is changed in place.
+    """Go backwards over the gaps and add up what EM needs; `behind` is changed in place.
 
-    `behind` is the vector behind gap end − 1 (ones where a sequence ends there). Adds to pieces[l, d] the
+    `behind` is the vector behind the last gap (ones where a run ends there). Adds to pieces[l, d] the
     rank-one matrices of the pieces of length d·64^l, to rests those of the remainders, to jumps[m] the
     expected phase changes at events of mark m (still to be multiplied by D[m]), to starts the phases of first
     gaps.
@@ -188,8 +184,8 @@ def sweep(  # noqa: C901 (one pass over the gaps, in the order of the formulas)
     v = np.empty(order)
     held = np.empty(order)
     front = np.empty(order)
-    for k in range(end - 1, begin - 1, -1):
-        count = _across(kept[k - begin], gaps[k], A, unit, table, rows, digits, held)
+    for k in range(gaps.size - 1, -1, -1):
+        count = _across(kept[k], gaps[k], A, unit, table, rows, digits, held)
         mark = marks[k]
         whole = 0.0
         for i in range(order):
@@ -226,7 +222,7 @@ def sweep(  # noqa: C901 (one pass over the gaps, in the order of the formulas)
             total += front[i]
         if fresh[k]:
             for i in range(order):
-                starts[i] += kept[k - begin, i] * front[i] * scale
+                starts[i] += kept[k, i] * front[i] * scale
                 behind[i] = 1.0
         else:
             for i in range(order):

@@ -139,6 +139,7 @@ def _fit_one(
     full[0] = result.D[0]
     full[sizes] = moves
     arrivals = Bmap(_linked(full))
+    fitted = of_arrivals(arrivals, empirical.windows, len(gaps))
     return ArrivalFit(
         arrivals=arrivals,
         method=f"EM, {family}" + (", sizes by marks" if batches == "marks" else ""),
@@ -148,8 +149,8 @@ def _fit_one(
         iterations=result.iterations,
         converged=result.converged,
         empirical=empirical,
-        fitted=of_arrivals(arrivals, empirical.windows, len(gaps)),
-        warnings=_warnings(result, len(gaps), parameters, order),
+        fitted=fitted,
+        warnings=(*_warnings(result, len(gaps), parameters, order), *_misfits(empirical, fitted)),
     )
 
 
@@ -254,4 +255,18 @@ def _warnings(result: EMResult, gaps: int, parameters: int, order: int) -> tuple
         )
     if gaps < _GAPS_PER_PARAMETER * parameters:
         found.append(f"too little data: {gaps} gaps for {parameters} parameters of order {order}")
+    return tuple(found)
+
+
+def _misfits(empirical: ArrivalStatistics, fitted: ArrivalStatistics) -> tuple[str, ...]:
+    """What the likeliest process of this order does not reproduce."""
+    found = []
+    if abs(fitted.scv / empirical.scv - 1.0) > 0.3:
+        found.append(
+            f"the scv of gaps is {empirical.scv:.3g} in the log and {fitted.scv:.3g} in the fit: "
+            "a few very long gaps, or more orders are needed"
+        )
+    first, ours = empirical.lag_correlations[0], fitted.lag_correlations[0]
+    if empirical.count > 100 and abs(first - ours) > 0.1:
+        found.append(f"the lag-1 correlation is {first:.3g} in the log and {ours:.3g} in the fit")
     return tuple(found)

@@ -20,9 +20,11 @@ from recrawl.estimate.sequences import Gaps
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BatchBuilder", "Preparation", "prepare", "without_stops"]
+__all__ = ["BatchBuilder", "Preparation", "StretchCollector", "prepare", "without_stops"]
 
 _SUSPICIOUS = 50.0  # a gap this many means long is probably a stop
+_FEW_VALUES = 50  # fewer distinct gaps are rounded ones
+_LOOKED_AT = 10_000
 
 
 @dataclass
@@ -94,27 +96,23 @@ class Preparation:
     warnings: tuple[str, ...]
 
 
-def without_stops(gaps: Gaps, stop_after: float) -> tuple[Gaps, int, float]:
-    """Delete gaps longer than `stop_after`; what follows one begins a new run. Also: how many, how long."""
-    if not stop_after > 0:
-        raise InvalidModel(f"stop_after must be a positive time, not {stop_after}")
-    stops = gaps.times > stop_after
-    count = int(stops.sum())
-    if count == 0:
-        return gaps, 0, 0.0
-    if count == len(gaps):
-        raise InvalidModel(f"every gap is longer than stop_after = {stop_after:g}; nothing is left to fit")
+def without_stops(
+    times: NDArray[np.float64], sizes: NDArray[np.int32], stop_after: float, broken: bool
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.bool_], bool]:
+    """The gaps that are no stops, their sizes, which begin a new stretch, and whether the next one will.
+
+    `broken`: the first gap does not follow the one before it. A gap after a stop begins a new stretch.
+
+    >>> import numpy as np
+    >>> without_stops(np.array([1.0, 90.0, 2.0]), np.array([1, 1, 1], np.int32), 50.0, True)[2].tolist()
+    [True, True]
+    """
+    stops = times > stop_after
     kept = ~stops
-    fresh = _carried(gaps.fresh, stops)
-    return Gaps(gaps.times[kept], gaps.sizes[kept], fresh), count, float(gaps.times[stops].sum())
-
-
-def _carried(fresh: NDArray[np.bool_], stops: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """A kept gap is fresh if it was, or if a deleted gap lies between it and the kept one before it."""
-    broken = np.cumsum(fresh | stops)
-    kept = np.flatnonzero(~stops)
-    result = np.diff(broken[kept], prepend=0) > 0
-    return np.asarray(result)
+    # A kept gap begins a stretch if a break or a stop lies between it and the kept gap before it.
+    breaks = np.cumsum(stops) + int(broken)
+    fresh = np.diff(breaks[kept], prepend=0) > 0
+    return times[kept], sizes[kept], fresh, bool(stops[-1])
 
 
 def prepare(
@@ -127,34 +125,82 @@ def prepare(
     >>> done.gaps.times.tolist(), done.gaps.sizes.tolist(), done.stops
     ([1.0, 2.0, 1.0], [2, 1, 1], 1)
     """
-    if not batch_within >= 0:
-        raise InvalidModel(f"batch_within must not be negative, not {batch_within}")
-    times, sizes, fresh, joined, deliveries = [], [], [], 0, 0
+    collected = StretchCollector(batch_within, stop_after)
     for run in runs:
-        builder = BatchBuilder(batch_within)
-        for gaps, counts in (builder.feed(np.asarray(run, dtype=np.float64)), builder.finish()):
-            times.append(gaps)
-            sizes.append(counts)
-        count = sum(part.size for part in times[-2:])
-        fresh.append(np.arange(count) == 0)
-        joined += builder.joined
-        deliveries += builder.deliveries
-    whole = Gaps.of(np.concatenate(times), np.concatenate(sizes), np.concatenate(fresh))
-    return finished(whole, deliveries, len(runs), batch_within, joined, stop_after)
+        collected.feed(np.asarray(run, dtype=np.float64))
+        collected.close()
+    times, sizes, fresh = (np.concatenate(parts) for parts in zip(*collected.parts, strict=True))
+    return collected.preparation(Gaps.of(times, sizes, fresh))
 
 
-def finished(
-    gaps: Gaps, deliveries: int, runs: int, batch_within: float, joined: int, stop_after: float
-) -> Preparation:
-    """Delete the stops and write down what was done."""
-    kept, stops, stopped = without_stops(gaps, stop_after)
-    warnings = []
-    longest, mean = float(kept.times.max()), float(kept.times.mean())
-    if longest > _SUSPICIOUS * mean:
-        warnings.append(
-            f"the longest gap, {longest:.4g}, is {longest / mean:.0f} mean gaps long: "
-            "if the crawler was stopped then, say so with a stop_after below it"
+class StretchCollector:
+    """Deliveries of one run after the other become gaps without stops, piece by piece."""
+
+    def __init__(self, batch_within: float, stop_after: float) -> None:
+        if not batch_within >= 0:
+            raise InvalidModel(f"batch_within must not be negative, not {batch_within}")
+        if not stop_after > batch_within:
+            raise InvalidModel(f"stop_after must be above batch_within {batch_within}, not {stop_after}")
+        self.batch_within, self.stop_after = batch_within, stop_after
+        self.parts: list[tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.bool_]]] = []
+        self.deliveries = self.joined = self.stops = self.runs = 0
+        self.stopped_time = 0.0
+        self.longest = 0.0
+        self.kept = 0
+        self._builder = BatchBuilder(batch_within)
+        self._broken = True
+
+    def feed(self, times: NDArray[np.float64]) -> None:
+        """More deliveries of the run."""
+        self._take(*self._builder.feed(times))
+
+    def close(self) -> None:
+        """The run ends here; what comes next does not follow."""
+        self._take(*self._builder.finish())
+        self.deliveries += self._builder.deliveries
+        self.joined += self._builder.joined
+        self.runs += self._builder.deliveries > 0
+        self._builder = BatchBuilder(self.batch_within)
+        self._broken = True
+
+    def _take(self, times: NDArray[np.float64], sizes: NDArray[np.int32]) -> None:
+        if not times.size:
+            return
+        stopped = times > self.stop_after
+        self.stops += int(stopped.sum())
+        self.stopped_time += float(times[stopped].sum())
+        kept, counts, fresh, self._broken = without_stops(times, sizes, self.stop_after, self._broken)
+        self.longest = max(self.longest, float(kept.max(initial=0.0)))
+        self.kept += kept.size
+        self.keep(kept, counts, fresh)
+
+    def keep(self, times: NDArray[np.float64], sizes: NDArray[np.int32], fresh: NDArray[np.bool_]) -> None:
+        """Store a piece; readers of long logs store it elsewhere."""
+        self.parts.append((times, sizes, fresh))
+
+    def preparation(self, gaps: Gaps) -> Preparation:
+        """What was done, beside the gaps that came of it."""
+        warnings = []
+        mean = float(gaps.times.mean())
+        if self.longest > _SUSPICIOUS * mean:
+            warnings.append(
+                f"the longest gap, {self.longest:.4g}, is {self.longest / mean:.0f} mean gaps long: "
+                "if the crawler was stopped then, say so with a stop_after below it"
+            )
+        few = np.unique(gaps.times[:_LOOKED_AT]).size
+        if len(gaps) > 10 * _FEW_VALUES and few < _FEW_VALUES:
+            warnings.append(
+                f"the first {min(len(gaps), _LOOKED_AT)} gaps take only {few} values: times are rounded, and "
+                "a smooth law cannot follow that; spreading equal times may be better"
+            )
+        return Preparation(
+            gaps,
+            self.deliveries,
+            self.runs,
+            self.batch_within,
+            self.joined,
+            self.stop_after,
+            self.stops,
+            self.stopped_time,
+            tuple(warnings),
         )
-    return Preparation(
-        kept, deliveries, runs, batch_within, joined, stop_after, stops, stopped, tuple(warnings)
-    )

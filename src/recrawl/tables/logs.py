@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import tempfile
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from recrawl.errors import ConfigError, InvalidModel
 from recrawl.estimate import Gaps, Preparation
-from recrawl.estimate.preprocess import BatchBuilder, finished
+from recrawl.estimate.preprocess import StretchCollector
 from recrawl.tables._text import cell_number, cell_time, open_rows
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ Ties = Literal["batch", "spread"]
 class _Spool:
     """A growing array that moves to a temporary file when it is long."""
 
-    def __init__(self, kind: type[np.generic]) -> None:
+    def __init__(self, kind: Any) -> None:
         self._kind = np.dtype(kind)
-        self._parts: list[NDArray[np.generic]] = []
+        self._parts: list[NDArray[Any]] = []
         self._held = 0
         self._file: IO[bytes] | None = None
         self.size = 0
 
-    def append(self, values: NDArray[np.generic]) -> None:
+    def append(self, values: NDArray[Any]) -> None:
         if not values.size:
             return
         self._parts.append(np.ascontiguousarray(values, dtype=self._kind))
@@ -54,42 +54,36 @@ class _Spool:
             part.tofile(self._file)
         self._parts, self._held = [], 0
 
-    def array(self) -> NDArray[np.generic]:
+    def array(self) -> NDArray[Any]:
         """All values: in memory, or mapped from the temporary file."""
         if self._file is None:
             return np.concatenate(self._parts) if self._parts else np.zeros(0, self._kind)
         self._spill()
         self._file.flush()
-        return np.asarray(np.memmap(self._file, dtype=self._kind, mode="r", shape=(self.size,)))
+        mapped = np.asarray(np.memmap(self._file, dtype=self._kind, mode="r", shape=(self.size,)))
+        self._file.close()  # the map keeps what it needs
+        return mapped
+
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()
 
 
-@dataclass
-class _Run:
-    """One run of one mode, as it is read."""
+class _Collector(StretchCollector):
+    """Keeps its gaps in spools."""
 
-    builder: BatchBuilder
-    times: _Spool = field(default_factory=lambda: _Spool(np.float64))
-    sizes: _Spool = field(default_factory=lambda: _Spool(np.int32))
-    pending: list[float] = field(default_factory=list)
-    last: float = -math.inf
-    starts: list[int] = field(default_factory=lambda: [0])
+    def __init__(self, batch_within: float, stop_after: float) -> None:
+        super().__init__(batch_within, stop_after)
+        self.times, self.sizes, self.fresh = _Spool(np.float64), _Spool(np.int32), _Spool(np.bool_)
 
-    def take(self, gaps: tuple[NDArray[np.float64], NDArray[np.int32]]) -> None:
-        self.times.append(gaps[0])
-        self.sizes.append(gaps[1])
+    def keep(self, times: NDArray[np.float64], sizes: NDArray[np.int32], fresh: NDArray[np.bool_]) -> None:
+        self.times.append(times)
+        self.sizes.append(sizes)
+        self.fresh.append(fresh)
 
-    def flush(self) -> None:
-        self.take(self.builder.feed(np.array(self.pending)))
-        self.pending.clear()
-
-    def close(self) -> None:
-        """End a stretch: what comes next does not follow what was."""
-        self.flush()
-        self.take(self.builder.finish())
-        done = self.builder
-        self.builder = BatchBuilder(done.batch_within, done.deliveries, done.joined)
-        if self.starts[-1] != self.times.size:
-            self.starts.append(self.times.size)
+    def gaps(self) -> Gaps:
+        """All gaps; they were checked on their way."""
+        return Gaps(self.times.array(), self.sizes.array(), self.fresh.array())
 
 
 @dataclass(frozen=True)
@@ -105,57 +99,66 @@ class DeliveryLog:
     notes: tuple[str, ...]
 
 
-def _spread(times: list[float], resolution: float, rng: np.random.Generator) -> list[float]:
-    """Deliveries that carry one rounded time lie anywhere in it: independent uniform, sorted."""
-    values = np.array(times)
-    moved = values + rng.random(values.size) * resolution
-    return [float(value) for value in np.sort(moved)]
+@dataclass
+class _Run:
+    """Deliveries of one run that wait to become an array."""
+
+    pending: list[float] = field(default_factory=list)
+    last: float = -math.inf
+    mode: int = 0
 
 
 @dataclass
 class _Reader:
     path: Path
     batch_within: float
+    stop_after: float
     ties: Ties
     resolution: float
     rng: np.random.Generator
-    runs: dict[tuple[str, int], _Run] = field(default_factory=dict)
+    collectors: dict[tuple[str, int], _Collector] = field(default_factory=dict)
+    runs: dict[str, _Run] = field(default_factory=dict)
     lines: int = 0
     first: float = math.inf
     last: float = -math.inf
 
-    def add(self, time: float, run: str, mode: int, line: int, column: str) -> None:
+    def add(self, time: float, name: str, mode: int, line: int, column: str) -> None:
         self.lines += 1
         self.first, self.last = min(self.first, time), max(self.last, time)
-        key = (run, mode)
-        found = self.runs.get(key)
-        if found is None:
-            found = self.runs[key] = _Run(BatchBuilder(self.batch_within))
-        if time < found.last:
+        run = self.runs.get(name)
+        if run is None:
+            run = self.runs[name] = _Run(mode=mode)
+        if time < run.last:
             raise InvalidModel(
-                f"{self.path}, line {line}, column {column}: {time:.10g} comes before the {found.last:.10g} "
+                f"{self.path}, line {line}, column {column}: {time:.10g} comes before the {run.last:.10g} "
                 "above it; sort the log, or let it be sorted (--sort)"
             )
-        found.last = time
-        found.pending.append(time)
-        if len(found.pending) >= _CHUNK and (self.ties == "batch" or found.pending[0] != time):
-            self._flush(found, keep_ties=True)
+        if mode != run.mode:
+            # A gap during which the number of robots changed belongs to neither.
+            self.close(name)
+            run.mode = mode
+        elif len(run.pending) >= _CHUNK and time > run.last:  # equal times stay together
+            self._flush(name)
+        run.last = time
+        run.pending.append(time)
 
-    def _flush(self, run: _Run, keep_ties: bool) -> None:
+    def _collector(self, name: str) -> _Collector:
+        key = (name, self.runs[name].mode)
+        if key not in self.collectors:
+            self.collectors[key] = _Collector(self.batch_within, self.stop_after)
+        return self.collectors[key]
+
+    def _flush(self, name: str) -> None:
+        times = np.array(self.runs[name].pending)
         if self.ties == "spread":
-            rest: list[float] = []
-            if keep_ties:  # those at the last time may not be complete
-                while run.pending and run.pending[-1] == run.last:
-                    rest.append(run.pending.pop())
-            run.pending[:] = _spread(run.pending, self.resolution, self.rng)
-            run.flush()
-            run.pending.extend(rest)
-        else:
-            run.flush()
+            # Deliveries that carry one rounded time lie anywhere in it: independent uniform.
+            times = np.sort(times + self.rng.random(times.size) * self.resolution)
+        self._collector(name).feed(times)
+        self.runs[name].pending.clear()
 
-    def finish_run(self, run: _Run) -> None:
-        self._flush(run, keep_ties=False)
-        run.close()
+    def close(self, name: str) -> None:
+        self._flush(name)
+        self._collector(name).close()
 
 
 def read_deliveries(
@@ -187,9 +190,8 @@ def read_deliveries(
     skip_bad
         Drop (and count) lines whose time is not readable instead of refusing the log.
     """
-    reader = _Reader(path, batch_within, ties, resolution, np.random.default_rng(seed))
+    reader = _Reader(path, batch_within, stop_after, ties, resolution, np.random.default_rng(seed))
     dropped = 0
-    current: dict[str, int] = {}
     with open_rows(path, [time_column, *[name for name in (split, mode_column) if name]]) as cells:
         rows = _parsed(cells, path, time_column, split, mode_column, skip_bad)
         if sort:
@@ -199,11 +201,8 @@ def read_deliveries(
                 dropped += 1
                 continue
             time, run, mode, line = row
-            if mode_column and current.get(run, mode) != mode:
-                reader.finish_run(reader.runs[(run, current[run])])
-            current[run] = mode
             reader.add(time, run, mode, line, time_column)
-    return _log(reader, dropped, stop_after)
+    return _log(reader, dropped)
 
 
 _Row = tuple[float, str, int, int]
@@ -231,48 +230,40 @@ def _parsed(
         yield time, row[1] if split else "", mode, line
 
 
-def _log(reader: _Reader, dropped: int, stop_after: float) -> DeliveryLog:
+def _log(reader: _Reader, dropped: int) -> DeliveryLog:
     if reader.lines < 2:
         raise InvalidModel(f"{reader.path} has {reader.lines} deliveries; a gap needs at least two")
-    for run in reader.runs.values():
-        reader.finish_run(run)
+    for name in reader.runs:
+        reader.close(name)
     modes = {}
-    for mode in sorted({key[1] for key in reader.runs}):
-        runs = [run for key, run in reader.runs.items() if key[1] == mode]
-        if sum(run.times.size for run in runs):
-            modes[mode] = _prepared(runs, reader, stop_after)
+    for mode in sorted({key[1] for key in reader.collectors}):
+        parts = [part for key, part in reader.collectors.items() if key[1] == mode]
+        whole = _together(parts)
+        if whole.kept:
+            modes[mode] = whole.preparation(whole.gaps())
     if not modes:
-        raise InvalidModel(f"{reader.path}: all deliveries of a run come at one time; there is no gap to fit")
+        stops = sum(part.stops for part in reader.collectors.values())
+        why = f"all {stops} gaps are longer than stop_after" if stops else "all deliveries come at one time"
+        raise InvalidModel(f"{reader.path}: {why}; there is no gap to fit")
     notes = []
     if dropped:
         notes.append(f"{dropped} lines without a readable time were dropped")
     if reader.ties == "spread":
-        notes.append(
-            f"equal times were spread uniformly over {reader.resolution:g}: labelled data, not measured"
-        )
+        notes.append(f"equal times were spread over {reader.resolution:g}: labelled data, not measured")
     return DeliveryLog(modes, reader.lines, reader.first, reader.last, reader.ties, dropped, tuple(notes))
 
 
-def _prepared(runs: list[_Run], reader: _Reader, stop_after: float) -> Preparation:
-    if len(runs) == 1:
-        times, sizes = runs[0].times.array(), runs[0].sizes.array()
-    else:
-        joined, counts = _Spool(np.float64), _Spool(np.int32)
-        for run in runs:
-            joined.append(run.times.array())
-            counts.append(run.sizes.array())
-        times, sizes = joined.array(), counts.array()
-    fresh = np.zeros(times.size, dtype=np.bool_)
-    offset = 0
-    for run in runs:
-        marks = np.array(run.starts, dtype=np.int64) + offset
-        fresh[marks[marks < offset + run.times.size]] = True
-        offset += run.times.size
-    gaps = Gaps.of(times, sizes, fresh)
-    deliveries = sum(run.builder.deliveries for run in runs)
-    joined_count = sum(run.builder.joined for run in runs)
-    stretches = int(fresh.sum())
-    return finished(gaps, deliveries, stretches, reader.batch_within, joined_count, stop_after)
+def _together(parts: list[_Collector]) -> _Collector:
+    """Runs one after the other."""
+    whole = parts[0]
+    for part in parts[1:]:
+        whole.times.append(part.times.array())
+        whole.sizes.append(part.sizes.array())
+        whole.fresh.append(part.fresh.array())
+        for name in ("deliveries", "joined", "stops", "runs", "stopped_time", "kept"):
+            setattr(whole, name, getattr(whole, name) + getattr(part, name))
+        whole.longest = max(whole.longest, part.longest)
+    return whole
 
 
 def read_counts(
@@ -291,8 +282,8 @@ def read_counts(
     if not interval > 0:
         raise ConfigError(f"interval must be a positive time, not {interval}")
     rng = np.random.default_rng(seed)
-    run = _Run(BatchBuilder(batch_within))
-    lines = deliveries = 0
+    collector = _Collector(batch_within, stop_after)
+    lines = 0
     with open_rows(path, [count_column] if count_column else []) as cells:
         if not count_column:
             cells.columns, cells.names = [0], [cells.header[0]]
@@ -303,19 +294,16 @@ def read_counts(
                 raise InvalidModel(f"{path}, line {line}, column {cells.names[0]}: {text!r} is not a count")
             counts.append(int(number))
             if len(counts) == _CHUNK:
-                run.take(run.builder.feed(_placed(counts, lines, interval, rng)))
+                collector.feed(_placed(counts, lines, interval, rng))
                 lines, counts = lines + len(counts), []
-        run.take(run.builder.feed(_placed(counts, lines, interval, rng)))
+        collector.feed(_placed(counts, lines, interval, rng))
         lines += len(counts)
-    run.close()
-    deliveries = run.builder.deliveries
-    if deliveries < 2:
-        raise InvalidModel(f"{path} counts {deliveries} deliveries; a gap needs at least two")
-    reader = _Reader(path, batch_within, "spread", interval, rng)
+    collector.close()
+    if not collector.kept:
+        raise InvalidModel(f"{path} counts {collector.deliveries} deliveries; there is no gap to fit")
     note = f"the deliveries of each interval of {interval:g} were spread over it: labelled data, not measured"
-    return DeliveryLog(
-        {0: _prepared([run], reader, stop_after)}, lines, 0.0, lines * interval, "spread", 0, (note,)
-    )
+    done = collector.preparation(collector.gaps())
+    return DeliveryLog({0: done}, lines, 0.0, lines * interval, "spread", 0, (note,))
 
 
 def _placed(counts: list[int], before: int, interval: float, rng: np.random.Generator) -> NDArray[np.float64]:
