@@ -34,6 +34,8 @@ __all__ = ["Belief"]
 
 _PARTS = 4  # nodes in a step of the grid for means
 _FINE_PARTS = 16  # and for quantiles
+_FLAT_PAGES = 20.0  # pages of entirely unknown rate that the prior of all pages starts from
+_MOST_STEPS = 400
 _SETTLED = 1e-5  # of a prior probability
 
 
@@ -272,8 +274,8 @@ class Belief:
         """Learn every group's prior from the posteriors of its pages, one step of EM; the largest change.
 
         A group's prior is the mean posterior of its pages, as if `strength` further pages had the mean
-        posterior of all pages; then a share `floor` of it is spread evenly over the grid, so that no rate is
-        ever ruled out.
+        posterior of all pages (and 20 pages of unknown rate); then a share `floor` of it is spread evenly
+        over the grid, so that no rate is ever ruled out.
         """
         from recrawl.estimate._belief_kernels import learn
 
@@ -290,17 +292,25 @@ class Belief:
         return self._set_priors(sums, counts, strength, floor)
 
     def settle_priors(
-        self, *, steps: int = 400, strength: float = 10.0, floor: float = 0.002, most_pages: int = 65536
+        self,
+        *,
+        steps: int | None = None,
+        strength: float = 10.0,
+        floor: float = 0.002,
+        most_pages: int = 65536,
     ) -> int:
-        """Repeat the step of `learn_priors` until the priors hardly move; returns the number of steps.
+        """Repeat the step of `learn_priors`; returns the number of steps.
 
-        What a page says about the grid is computed once, for at most `most_pages` pages (every n-th), so that
-        hundreds of steps are cheap.
+        Steps end when the priors hardly move, or after 1 + pages/20 of them, at most 400: a few pages driven
+        to the end would make a prior of spikes and intervals that are too narrow; stopping early keeps it
+        broad. What a page says about the grid is computed once, for at most `most_pages` pages (every n-th),
+        so that hundreds of steps are cheap.
         """
         _check_learning(strength, floor)
         pages = np.flatnonzero(self._alive)
         if not pages.size:
             return 0
+        limit = min(_MOST_STEPS, 1 + pages.size // 20) if steps is None else steps
         pages = pages[:: -(-pages.size // most_pages)]
         pages = pages[np.argsort(self._group[pages], kind="stable")]
         learnt, self._priors = self._priors, np.full_like(self._priors, 1.0 / self._ends.sum())
@@ -311,7 +321,7 @@ class Belief:
         present = np.flatnonzero(counts)
         edges = np.searchsorted(groups, present)
         done = 0
-        while done < steps:
+        while done < limit:
             done += 1
             masses = hats * self._priors[groups]
             masses /= masses.sum(axis=1, keepdims=True)
@@ -324,11 +334,13 @@ class Belief:
     def _set_priors(
         self, sums: NDArray[np.float64], counts: NDArray[np.float64], strength: float, floor: float
     ) -> float:
-        everywhere = sums.sum(axis=0) / counts.sum()
+        even = self._ends / self._ends.sum()
+        # A few pages must not seem to know the whole law of rates: flat pseudo-pages join them.
+        everywhere = (sums.sum(axis=0) + _FLAT_PAGES * even) / (counts.sum() + _FLAT_PAGES)
         # A group without pages takes the mean of all, whatever the strength.
         share = np.where(counts + strength > 0, counts + strength, 1.0)[:, None]
         masses = np.where(counts[:, None] > 0, (sums + strength * everywhere) / share, everywhere)
-        masses = (1.0 - floor) * masses + floor * self._ends / self._ends.sum()
+        masses = (1.0 - floor) * masses + floor * even
         moved = float(np.abs(masses - self.priors).max())
         self._priors = masses / self._ends
         return moved
