@@ -217,3 +217,14 @@ def test_bad_input(call, message):
     belief.add(1)
     with pytest.raises(InvalidModel, match=message):
         call(belief)
+
+
+def test_few_pages_do_not_make_it_too_sure():
+    """Sites of 30 pages: the prior is stopped early, so that intervals still cover."""
+    inside = []
+    for seed in range(40):
+        rates, observations = synthetic("wide", 30, 20, np.random.default_rng(seed))
+        belief, slots = learnt_belief(observations, 1.0)
+        bounds = belief.interval(slots, 0.9)
+        inside.append(np.mean((bounds[:, 0] <= rates) & (rates <= bounds[:, 1])))
+    assert 0.87 <= np.mean(inside) <= 0.93
