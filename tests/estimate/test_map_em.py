@@ -180,6 +180,22 @@ def test_batches_by_marks_are_found_again():
     assert plain.fitted.batch_sizes == pytest.approx(plain.empirical.batch_sizes)
 
 
+@given(
+    st.lists(
+        st.sampled_from([1e-9, 1e-6, 0.1, 1.0, 1.0, 1.0 + 1e-12, 50.0, 1e4, 1e9]), min_size=1, max_size=30
+    ),
+    st.sampled_from([1, 2, 3]),
+)
+def test_any_log_gives_a_process_or_an_error(times, order):
+    """Constant gaps, gaps of years, one gap: a valid process of the log's rate, never a crash."""
+    fit = fit_arrivals(Gaps.of(times), orders=[order], iterations=30)
+    assert np.isfinite(fit.loglik)
+    assert fit.arrivals.generator.sum(axis=1) == pytest.approx(0.0, abs=1e-6 * np.abs(fit.arrivals.D).max())
+    assert all(
+        "in the log" in text or "not converged" in text or "too little" in text for text in fit.warnings
+    )
+
+
 def test_warnings_are_honest():
     gaps = Gaps.of(np.random.default_rng(10).exponential(1.0, 60))
     fit = fit_arrivals(gaps, orders=[3], iterations=3)

@@ -32,62 +32,81 @@ if TYPE_CHECKING:
 __all__ = ["arrivals"]
 
 
+TimeColumn = Annotated[
+    str, typer.Option(metavar="NAME", help="Column of delivery times: Unix seconds or ISO dates.")
+]
+Split = Annotated[str | None, typer.Option(metavar="NAME", help="Column that names the run of a line.")]
+ModeColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Column with the number of active robots.")
+]
+Counts = Annotated[
+    bool,
+    typer.Option("--counts", help="Lines are numbers of deliveries per --interval, spread evenly in it."),
+]
+Interval = Annotated[str, typer.Option(metavar="TIME", help="Interval of --counts.")]
+CountColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Column of --counts (default: the first).")
+]
+TiesRule = Annotated[
+    str, typer.Option(metavar="batch|spread", help="Equal times are a batch, or lie within --resolution.")
+]
+Resolution = Annotated[str, typer.Option(metavar="TIME", help="Rounding of times for --ties spread.")]
+BatchWithin = Annotated[
+    str, typer.Option(metavar="TIME", help="Deliveries this close to the one before join its batch.")
+]
+StopAfter = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Longer gaps are stops of the crawler: deleted.")
+]
+Sort = Annotated[bool, typer.Option("--sort", help="Sort the times first (in memory).")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Drop and count unreadable lines.")]
+Family = Annotated[
+    str, typer.Option(metavar="map|mmpp|two-state", help="What to fit; two-state: from moments.")
+]
+Orders = Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of phases to try.")]
+Criterion = Annotated[str, typer.Option(metavar="bic|aic", help="What chooses among orders.")]
+Batches = Annotated[
+    str, typer.Option(metavar="independent|marks", help="Sizes independent of the phase, or not.")
+]
+Iterations = Annotated[int, typer.Option(min=1, help="Most iterations of EM.")]
+Seed = Annotated[int, typer.Option(help="Of starting points and of spreading.")]
+Mean = Annotated[
+    float | None, typer.Option(help="Instead of a log: mean gap (with --variance, --correlations).")
+]
+Variance = Annotated[float | None, typer.Option(help="Instead of a log: variance of the gaps.")]
+Correlations = Annotated[
+    str | None, typer.Option(metavar="C,C,...", help="Instead of a log: correlations from lag 1.")
+]
+BatchSizes = Annotated[
+    str | None, typer.Option(metavar="P,P,...", help="Instead of a log: shares of batches of 1, 2, ...")
+]
+SlowWeight = Annotated[float, typer.Option(help="Instead of a log: share of gaps in the slow phase.")]
+
+
 def arrivals(
     log: Log = None,
-    time_column: Annotated[
-        str, typer.Option(metavar="NAME", help="Column of delivery times: Unix seconds or ISO dates.")
-    ] = "time",
-    split: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column that names the run of a line.")
-    ] = None,
-    mode_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column with the number of active robots.")
-    ] = None,
-    counts: Annotated[
-        bool,
-        typer.Option("--counts", help="Lines are numbers of deliveries per --interval, spread evenly in it."),
-    ] = False,
-    interval: Annotated[str, typer.Option(metavar="TIME", help="Interval of --counts.")] = "1s",
-    count_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column of --counts (default: the first).")
-    ] = None,
-    ties: Annotated[
-        str, typer.Option(metavar="batch|spread", help="Equal times are a batch, or lie within --resolution.")
-    ] = "batch",
-    resolution: Annotated[
-        str, typer.Option(metavar="TIME", help="Rounding of times for --ties spread.")
-    ] = "1s",
-    batch_within: Annotated[
-        str, typer.Option(metavar="TIME", help="Deliveries this close to the one before join its batch.")
-    ] = "0",
-    stop_after: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Longer gaps are stops of the crawler: deleted.")
-    ] = None,
-    sort: Annotated[bool, typer.Option("--sort", help="Sort the times first (in memory).")] = False,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Drop and count unreadable lines.")] = False,
-    family: Annotated[
-        str, typer.Option(metavar="map|mmpp|two-state", help="What to fit; two-state: from moments.")
-    ] = "map",
-    orders: Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of phases to try.")] = "1,2,3",
-    criterion: Annotated[str, typer.Option(metavar="bic|aic", help="What chooses among orders.")] = "bic",
-    batches: Annotated[
-        str, typer.Option(metavar="independent|marks", help="Sizes independent of the phase, or not.")
-    ] = "independent",
-    iterations: Annotated[int, typer.Option(min=1, help="Most iterations of EM.")] = 500,
-    seed: Annotated[int, typer.Option(help="Of starting points and of spreading.")] = 1,
-    mean: Annotated[
-        float | None, typer.Option(help="Instead of a log: mean gap (with --variance, --correlations).")
-    ] = None,
-    variance: Annotated[float | None, typer.Option(help="Instead of a log: variance of the gaps.")] = None,
-    correlations: Annotated[
-        str | None, typer.Option(metavar="C,C,...", help="Instead of a log: correlations from lag 1.")
-    ] = None,
-    batch_sizes: Annotated[
-        str | None, typer.Option(metavar="P,P,...", help="Instead of a log: shares of batches of 1, 2, ...")
-    ] = None,
-    slow_weight: Annotated[
-        float, typer.Option(help="Instead of a log: share of gaps in the slow phase.")
-    ] = 0.5,
+    time_column: TimeColumn = "time",
+    split: Split = None,
+    mode_column: ModeColumn = None,
+    counts: Counts = False,
+    interval: Interval = "1s",
+    count_column: CountColumn = None,
+    ties: TiesRule = "batch",
+    resolution: Resolution = "1s",
+    batch_within: BatchWithin = "0",
+    stop_after: StopAfter = None,
+    sort: Sort = False,
+    skip_bad: SkipBad = False,
+    family: Family = "map",
+    orders: Orders = "1,2,3",
+    criterion: Criterion = "bic",
+    batches: Batches = "independent",
+    iterations: Iterations = 500,
+    seed: Seed = 1,
+    mean: Mean = None,
+    variance: Variance = None,
+    correlations: Correlations = None,
+    batch_sizes: BatchSizes = None,
+    slow_weight: SlowWeight = 0.5,
     out: Out = None,
     plot: Plot = None,
     as_json: Json = False,
@@ -110,35 +129,31 @@ def arrivals(
     choice(family, ("map", "mmpp", "two-state"), "--family")
     choice(criterion, ("bic", "aic"), "--criterion")
     choice(batches, ("independent", "marks"), "--batches")
-    from recrawl.tables.logs import read_counts, read_deliveries
-
-    within = duration(batch_within, "--batch-within")
-    longest = duration(stop_after, "--stop-after") if stop_after else math.inf
-    if counts:
-        read = read_counts(
-            log,
-            interval=duration(interval, "--interval"),
-            count_column=count_column,
-            batch_within=within,
-            stop_after=longest,
-            seed=seed,
-        )
-    else:
-        read = read_deliveries(
-            log,
-            time_column=time_column,
-            split=split,
-            mode_column=mode_column,
-            ties="batch" if ties == "batch" else "spread",
-            resolution=duration(resolution, "--resolution"),
-            batch_within=within,
-            stop_after=longest,
-            sort=sort,
-            skip_bad=skip_bad,
-            seed=seed,
-        )
+    read = _read(
+        log,
+        {"batch_within": batch_within, "stop_after": stop_after, "seed": seed},
+        {"interval": interval, "count_column": count_column} if counts else None,
+        {"time_column": time_column, "split": split, "mode_column": mode_column, "sort": sort}
+        | {"ties": ties, "resolution": resolution, "skip_bad": skip_bad},
+    )
     fits = _fit_modes(read, family, whole_numbers(orders, "--orders"), criterion, batches, iterations, seed)
     _tell_arrivals(read, fits, criterion, out, plot, as_json)
+
+
+def _read(
+    log: Path, both: dict[str, Any], counts: dict[str, Any] | None, deliveries: dict[str, Any]
+) -> DeliveryLog:
+    """Read the log as counts or as deliveries; times among the options are still text."""
+    from recrawl.tables.logs import read_counts, read_deliveries
+
+    within = duration(both["batch_within"], "--batch-within")
+    longest = duration(both["stop_after"], "--stop-after") if both["stop_after"] else math.inf
+    common = {"batch_within": within, "stop_after": longest, "seed": both["seed"]}
+    if counts is not None:
+        counts = {**counts, "interval": duration(counts["interval"], "--interval")}
+        return read_counts(log, **counts, **common)
+    resolution = duration(deliveries["resolution"], "--resolution")
+    return read_deliveries(log, **{**deliveries, "resolution": resolution}, **common)
 
 
 def _printed(

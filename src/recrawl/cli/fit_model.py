@@ -20,38 +20,47 @@ __all__ = ["model"]
 _COSTS = ("loss", "obsolete", "response", "robot", "starvation")
 
 
+Arrivals = Annotated[
+    Path, typer.Option(metavar="FILE", help="What `recrawl fit arrivals --out` wrote.", show_default=False)
+]
+Service = Annotated[
+    str,
+    typer.Option(
+        metavar="FILE|LAW", help="What `recrawl fit service --out` wrote, or a law.", show_default=False
+    ),
+]
+Capacity = Annotated[
+    int, typer.Option(min=1, help="Pages in the system, the one being indexed included.", show_default=False)
+]
+CostList = Annotated[
+    str,
+    typer.Option(
+        metavar="loss=..,obsolete=..,response=..,robot=..,starvation=..",
+        help="Prices of the five troubles.",
+        show_default=False,
+    ),
+]
+Robots = Annotated[
+    str, typer.Option(metavar="N,N,...", help="Numbers of robots; the arrivals are those of one robot.")
+]
+Obsolescence = Annotated[
+    str | None, typer.Option(metavar="LAW", help="How long a waiting page keeps, e.g. exponential:2000.")
+]
+Admission = Annotated[str, typer.Option(metavar="partial|reject|admit")]
+Order = Annotated[str, typer.Option(metavar="fifo|random")]
+ModelOut = Annotated[Path | None, typer.Option(metavar="MODEL.toml", help="Write the model file.")]
+
+
 def model(
-    arrivals: Annotated[
-        Path,
-        typer.Option(metavar="FILE", help="What `recrawl fit arrivals --out` wrote.", show_default=False),
-    ],
-    service: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE|LAW", help="What `recrawl fit service --out` wrote, or a law.", show_default=False
-        ),
-    ],
-    capacity: Annotated[
-        int,
-        typer.Option(min=1, help="Pages in the system, the one being indexed included.", show_default=False),
-    ],
-    costs: Annotated[
-        str,
-        typer.Option(
-            metavar="loss=..,obsolete=..,response=..,robot=..,starvation=..",
-            help="Prices of the five troubles.",
-            show_default=False,
-        ),
-    ],
-    robots: Annotated[
-        str, typer.Option(metavar="N,N,...", help="Numbers of robots; the arrivals are those of one robot.")
-    ] = "1",
-    obsolescence: Annotated[
-        str | None, typer.Option(metavar="LAW", help="How long a waiting page keeps, e.g. exponential:2000.")
-    ] = None,
-    admission: Annotated[str, typer.Option(metavar="partial|reject|admit")] = "partial",
-    order: Annotated[str, typer.Option(metavar="fifo|random")] = "fifo",
-    out: Annotated[Path | None, typer.Option(metavar="MODEL.toml", help="Write the model file.")] = None,
+    arrivals: Arrivals,
+    service: Service,
+    capacity: Capacity,
+    costs: CostList,
+    robots: Robots = "1",
+    obsolescence: Obsolescence = None,
+    admission: Admission = "partial",
+    order: Order = "fifo",
+    out: ModelOut = None,
     as_json: Json = False,
 ) -> None:
     """Write a model of the crawl queue that `recrawl control` accepts.

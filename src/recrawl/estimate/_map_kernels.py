@@ -155,8 +155,35 @@ def forward(
     return loglik
 
 
+@compiled_inline
+def _add_pieces(
+    v: Floats,
+    rows: Floats,
+    digits: NDArray[np.int64],
+    count: int,
+    scale: float,
+    table: Floats,
+    pieces: Floats,
+    held: Floats,
+) -> None:
+    """Take v back through the digits of a gap (in place), adding the rank-one matrix of each piece."""
+    order = v.size
+    for place in range(count - 1, -1, -1):
+        level = digits[place] >> BITS
+        digit = digits[place] & (BASE - 1)
+        for i in range(order):
+            weight = v[i] * scale
+            total = 0.0
+            for j in range(order):
+                pieces[level, digit, i, j] += weight * rows[place + 1, j]
+                total += table[level, digit, i, j] * v[j]
+            held[i] = total
+        for i in range(order):
+            v[i] = held[i]
+
+
 @compiled
-def sweep(  # noqa: C901 (one pass over the gaps, in the order of the formulas)
+def sweep(
     gaps: Floats,
     marks: NDArray[np.int64],
     fresh: NDArray[np.bool_],
@@ -198,18 +225,7 @@ def sweep(  # noqa: C901 (one pass over the gaps, in the order of the formulas)
         for i in range(order):
             for j in range(order):
                 jumps[mark, i, j] += rows[count + 1, i] * behind[j] * scale
-        for place in range(count - 1, -1, -1):
-            level = digits[place] >> BITS
-            digit = digits[place] & (BASE - 1)
-            for i in range(order):
-                weight = v[i] * scale
-                total = 0.0
-                for j in range(order):
-                    pieces[level, digit, i, j] += weight * rows[place + 1, j]
-                    total += table[level, digit, i, j] * v[j]
-                held[i] = total
-            for i in range(order):
-                v[i] = held[i]
+        _add_pieces(v, rows, digits, count, scale, table, pieces, held)
         remainder = max(gaps[k] - int(gaps[k] / unit) * unit, 0.0)
         for i in range(order):
             for j in range(order):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from recrawl.errors import InvalidModel
+from recrawl.errors import InvalidModel, NotConverged
 from recrawl.estimate.map_em import EMResult, em, log_likelihood_of_gaps
 from recrawl.estimate.starts import starting_points
 from recrawl.estimate.statistics import ArrivalStatistics, of_arrivals, of_gaps
@@ -222,7 +223,13 @@ def _best_start(gaps: Gaps, family: Family, order: int, rng: np.random.Generator
     points = starting_points(head.times, order, family, rng)
     if len(points) == 1:
         return points[0]
-    trials = [em(head, point, iterations=_TRIAL_STEPS, tolerance=-math.inf, leaps=False) for point in points]
+    trials = []
+    for point in points:
+        # A starting point may be so far off that the log is impossible under it.
+        with suppress(NotConverged):
+            trials.append(em(head, point, iterations=_TRIAL_STEPS, tolerance=-math.inf, leaps=False))
+    if not trials:
+        raise NotConverged(f"no starting point of order {order} makes the log possible")
     return max(trials, key=lambda trial: trial.loglik).D
 
 
@@ -261,10 +268,10 @@ def _warnings(result: EMResult, gaps: int, parameters: int, order: int) -> tuple
 def _misfits(empirical: ArrivalStatistics, fitted: ArrivalStatistics) -> tuple[str, ...]:
     """What the likeliest process of this order does not reproduce."""
     found = []
-    if abs(fitted.scv / empirical.scv - 1.0) > 0.3:
+    if abs(fitted.scv - empirical.scv) > 0.3 * empirical.scv:
         found.append(
             f"the scv of gaps is {empirical.scv:.3g} in the log and {fitted.scv:.3g} in the fit: "
-            "a few very long gaps, or more orders are needed"
+            "try more orders; a few very long gaps may be beyond any"
         )
     first, ours = empirical.lag_correlations[0], fitted.lag_correlations[0]
     if empirical.count > 100 and abs(first - ours) > 0.1:

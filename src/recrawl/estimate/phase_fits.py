@@ -233,7 +233,7 @@ def _result(
     if sample.exact.all() and abs(fitted[1] / seen[1] - 1.0) > 0.5:
         warnings.append(
             f"the second moment is {fitted[1]:.3g}, that of the times {seen[1]:.3g}: "
-            "a heavy tail; try more orders or the method moments-3"
+            "try more orders or the method moments-3"
         )
     return PhaseTypeFit(
         law=law,
