@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from recrawl.control import Constrained, Evaluator, FullState, Limits, Measures, Model, Optimum, Policy
+    from recrawl.control import Model, Policy
 
 __all__ = ["ModelFile", "chosen_policy", "load_model", "register"]
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL.toml", help="The crawl queue.", show_default=False)]
-Modes = Annotated[
-    str | None, typer.Option(metavar="N,N,...", help="Numbers of robots, from most to fewest.")
-]
+Modes = Annotated[str | None, typer.Option(metavar="N,N,...", help="Numbers of robots, from most to fewest.")]
 Thresholds = Annotated[
-    str | None, typer.Option(metavar="J,J,...", help="Thresholds between them: most robots while at most J pages.")
+    str | None,
+    typer.Option(metavar="J,J,...", help="Thresholds between them: most robots while at most J pages."),
 ]
 Repair = Annotated[
     bool, typer.Option("--repair", help="Give rows of D that do not sum to zero a new diagonal of D[0].")
 ]
+Within = Annotated[
+    str | None, typer.Option(metavar="T,T,...", help="With a policy: the share of pages that stay at most T.")
+]
+MaxLoss = Annotated[float | None, typer.Option(metavar="P", help="At most this share of pages lost.")]
+MaxObsolete = Annotated[float | None, typer.Option(metavar="P", help="At most this share of pages obsolete.")]
+MaxStarvation = Annotated[
+    float | None, typer.Option(metavar="P", help="At most this share of time starving.")
+]
+MaxResponse = Annotated[float | None, typer.Option(metavar="T", help="At most this mean response time.")]
+MaxRobots = Annotated[float | None, typer.Option(metavar="N", help="At most this many robots on average.")]
+Pareto = Annotated[
+    str | None, typer.Option(metavar="A,B", help="The trade-off of two measures, e.g. loss,starvation.")
+]
+NoBounds = Annotated[
+    bool, typer.Option("--no-bounds", help="Skip the bounds on policies that are no thresholds.")
+]
+PolicyTable = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.csv", help="Write the best policy that sees the phases as a table."),
+]
+Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the costs (png, svg, pdf).")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 
 
@@ -34,35 +54,17 @@ def control(
     model: ModelFile,
     modes: Modes = None,
     thresholds: Thresholds = None,
-    within: Annotated[
-        str | None,
-        typer.Option(metavar="T,T,...", help="With a policy: the share of pages that stay at most T."),
-    ] = None,
-    max_loss: Annotated[float | None, typer.Option(metavar="P", help="At most this share of pages lost.")] = None,
-    max_obsolete: Annotated[
-        float | None, typer.Option(metavar="P", help="At most this share of pages obsolete.")
-    ] = None,
-    max_starvation: Annotated[
-        float | None, typer.Option(metavar="P", help="At most this share of time starving.")
-    ] = None,
-    max_response: Annotated[
-        float | None, typer.Option(metavar="T", help="At most this mean response time.")
-    ] = None,
-    max_robots_mean: Annotated[
-        float | None, typer.Option(metavar="N", help="At most this many robots on average.")
-    ] = None,
-    pareto: Annotated[
-        str | None, typer.Option(metavar="A,B", help="The trade-off of two measures, e.g. loss,starvation.")
-    ] = None,
-    no_bounds: Annotated[
-        bool, typer.Option("--no-bounds", help="Skip the bounds on policies that are no thresholds.")
-    ] = False,
-    policy_table: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.csv", help="Write the best policy that sees the phases as a table."),
-    ] = None,
+    within: Within = None,
+    max_loss: MaxLoss = None,
+    max_obsolete: MaxObsolete = None,
+    max_starvation: MaxStarvation = None,
+    max_response: MaxResponse = None,
+    max_robots_mean: MaxRobots = None,
+    pareto: Pareto = None,
+    no_bounds: NoBounds = False,
+    policy_table: PolicyTable = None,
     repair: Repair = False,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the costs (png, svg, pdf).")] = None,
+    plot: Plot = None,
     as_json: Json = False,
 ) -> None:
     """The best thresholds of a crawl queue, or the numbers of a given policy.

@@ -56,34 +56,49 @@ def schedule(as_json: Json = False) -> None:
 
 
 @app.command()
-def threshold(
-    plots: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Draw Figures 1-4 into this directory.")
-    ] = None,
+def fleet(
     as_json: Json = False,
+    plots: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write Figures 2-8 there, each as PNG and as CSV.")
+    ] = None,
+) -> None:
+    """Talim, Liu, Nain, Coffman: how many robots?
+
+    Example: recrawl papers fleet --plots figures
+    """
+    from recrawl.cli._figures import draw_figures, print_figures
+    from recrawl.papers.fleet import rows
+    from recrawl.papers.fleet_figures import figures
+
+    print_rows("Optimizing the Number of Robots for Web Search Engines", rows(), as_json)
+    if plots is None and as_json:
+        return
+    drawn = figures()
+    if not as_json:
+        print_figures(drawn)
+    if plots is not None:
+        draw_figures(drawn, plots)
+
+
+@app.command()
+def threshold(
+    as_json: Json = False,
+    plots: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write Figures 1-4 there, each as PNG and as CSV.")
+    ] = None,
 ) -> None:
     """Avrachenkov, Dudin, Klimenok, Nain, Semenova: when to switch robots on and off?
 
     Example: recrawl papers threshold --plots figures
     """
-    from recrawl.papers.threshold import rows
+    from recrawl.cli._figures import draw_figures, print_figures
+    from recrawl.papers.threshold import figures, rows
 
     print_rows("Optimal Threshold Control by the Robots of Web Search Engines", rows(), as_json)
+    if plots is None and as_json:
+        return
+    drawn = figures()
+    if not as_json:
+        print_figures(drawn)
     if plots is not None:
-        _draw_thresholds(plots)
-
-
-def _draw_thresholds(directory: Path) -> None:
-    """Cost against the threshold, one picture for each figure."""
-    from recrawl.cli._output import new_figure, save_figure
-    from recrawl.papers.threshold import figures
-
-    for name, curves in figures().items():
-        figure, axes = new_figure(7.0, 4.5)
-        for label, costs in curves.items():
-            axes[0].plot(range(len(costs)), costs, "o-", markersize=4, label=label)
-        axes[0].set_xlabel("threshold")
-        axes[0].set_ylabel("cost")
-        axes[0].set_xticks(range(len(next(iter(curves.values())))))
-        axes[0].legend(frameon=False)
-        save_figure(figure, directory / f"threshold_{name}.png")
+        draw_figures(drawn, plots, prefix="threshold-figure")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from recrawl.cli.control import Json, ModelFile, Modes, Repair, Thresholds, chosen_policy, load_model
+
+if TYPE_CHECKING:
+    from recrawl.control import Measures, Policy
+    from recrawl.simulate.control import SimulatedQueue
 
 __all__ = ["register"]
 
@@ -29,8 +34,6 @@ def simulate_control(
 
     Example: recrawl simulate control control_table1.toml --modes 3,1 --thresholds 2
     """
-    from recrawl.cli._control import in_words
-    from recrawl.cli._output import print_json, print_table, significant
     from recrawl.control import best_thresholds, measure
     from recrawl.simulate.control import simulate_queue
 
@@ -46,20 +49,35 @@ def simulate_control(
         for name, estimate in found.estimates.items()
     }
     if as_json:
-        print_json(
-            {
-                "modes": policy.modes,
-                "thresholds": policy.thresholds,
-                "arrivals": found.arrivals,
-                "confidence": found.confidence,
-                "measures": rows,
-                "level_probability": [
-                    {"exact": p, "simulated": e.value, "half_width": e.half_width}
-                    for p, e in zip(exact.level_probability, found.level_probability, strict=True)
-                ],
-            }
-        )
-        return
+        _print_json(policy, found, exact, rows)
+    else:
+        _print_table(policy, found, rows)
+
+
+def _print_json(
+    policy: Policy, found: SimulatedQueue, exact: Measures, rows: dict[str, dict[str, float]]
+) -> None:
+    from recrawl.cli._output import print_json
+
+    print_json(
+        {
+            "modes": policy.modes,
+            "thresholds": policy.thresholds,
+            "arrivals": found.arrivals,
+            "confidence": found.confidence,
+            "measures": rows,
+            "level_probability": [
+                {"exact": p, "simulated": e.value, "half_width": e.half_width}
+                for p, e in zip(exact.level_probability, found.level_probability, strict=True)
+            ],
+        }
+    )
+
+
+def _print_table(policy: Policy, found: SimulatedQueue, rows: dict[str, dict[str, float]]) -> None:
+    from recrawl.cli._control import in_words
+    from recrawl.cli._output import print_table, significant
+
     print_table(
         ["", "exact", "simulated", "±", "inside"],
         [
@@ -71,6 +89,7 @@ def simulate_control(
                 "yes" if abs(row["exact"] - row["simulated"]) <= row["half_width"] else "no",
             ]
             for name, row in rows.items()
+            if not math.isnan(row["exact"])
         ],
         title=in_words(policy),
         caption=f"{found.arrivals:,} pages, {found.confidence:.0%} confidence: one in twenty may lie outside",

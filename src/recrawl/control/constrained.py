@@ -1,9 +1,9 @@
 """Limits instead of prices, and trade-offs between two measures. [Avrachenkov, after (2) and Section 7]
 
-"Alternatively, the cost coefficients can be viewed as Lagrange multipliers in the constrained problem": among all
-threshold policies the cheapest one within the limits is found by enumeration, where the cost is (2) without the
-limited terms; the multipliers are the dual solution of the linear programme over mixtures of policies, so they
-are the cost coefficients of (2) that would have led to the same trade-off.
+"Alternatively, the cost coefficients can be viewed as Lagrange multipliers in the constrained problem":
+among all threshold policies the cheapest one within the limits is found by enumeration, where the cost is
+(2) without the limited terms; the multipliers are the dual solution of the linear programme over mixtures
+of policies, so they are the cost coefficients of (2) that would have led to the same trade-off.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.control.model import Costs, Model, Policy
-from recrawl.control.policies import TIE, mode_sets, threshold_policies
+from recrawl.control.model import Costs, Policy
+from recrawl.control.policies import TIE, mode_sets, threshold_count, threshold_policies
 from recrawl.control.rewards import REWARDS
 from recrawl.errors import InvalidModel
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recrawl.control.evaluate import Evaluator
+
+_BUDGET = 3e11  # operations for all policies: some minutes
 
 __all__ = ["MEASURES", "Constrained", "Limits", "Tradeoff", "best_within", "pareto_front"]
 
@@ -57,10 +59,10 @@ class Limits:
 class Constrained:
     """The cheapest threshold policy within the limits.
 
-    `rest` is (2) without the limited terms. `multipliers` are implied cost coefficients. `gap` is how much the
-    cheapest *mixture* of policies within the limits would save; 0 means that the multipliers support the policy.
-    When no policy is within the limits `feasible` is false, `policy` is the one whose worst relative excess is
-    least, and there are no multipliers.
+    `rest` is (2) without the limited terms. `multipliers` are implied cost coefficients. `gap` is how much
+    the cheapest *mixture* of policies within the limits would save; 0 means that the multipliers support
+    the policy. When no policy is within the limits `feasible` is false, `policy` is the one whose worst
+    relative excess is least, and there are no multipliers.
     """
 
     feasible: bool
@@ -80,8 +82,14 @@ class Tradeoff:
     cost: float
 
 
-def _all_policies(model: Model) -> list[Policy]:
+def _all_policies(evaluator: Evaluator) -> list[Policy]:
     """Every threshold policy once: of equal ones, that with the fewest modes and smallest thresholds."""
+    model, count = evaluator.model, threshold_count(evaluator.model)
+    if count * evaluator.work > _BUDGET:
+        raise InvalidModel(
+            f"{count:,} threshold policies on {evaluator.chain.states:,} states take too long to try all; "
+            "use fewer modes or a smaller capacity"
+        )
     seen: dict[tuple[int, ...], Policy] = {}
     for modes in mode_sets(model):
         for policy in threshold_policies(modes, model.capacity):
@@ -115,16 +123,14 @@ def _term(name: str) -> str:
 def best_within(evaluator: Evaluator, limits: Limits) -> Constrained:
     """The cheapest threshold policy within limits, with the prices that the limits imply."""
     model = evaluator.model
-    policies = _all_policies(model)
+    policies = _all_policies(evaluator)
     columns = _columns(evaluator, policies)
     named = limits.named
     rest = np.zeros(len(policies))
     for field in fields(Costs):
         if field.name not in named:
             rest += getattr(model.costs, field.name) * columns[_term(field.name)]
-    excess = np.max(
-        [columns[name] / max(limit, 1e-300) - 1.0 for name, limit in named.items()], axis=0
-    )
+    excess = np.max([columns[name] / max(limit, 1e-300) - 1.0 for name, limit in named.items()], axis=0)
     feasible = excess <= TIE
     if not feasible.any():
         place = int(np.argmin(excess))
@@ -134,7 +140,12 @@ def best_within(evaluator: Evaluator, limits: Limits) -> Constrained:
     place = int(np.flatnonzero(feasible)[np.argmin(rest[feasible])])
     multipliers, mixed = _multipliers(columns, rest, named, place)
     return Constrained(
-        True, policies[place], float(rest[place]), _values(columns, place), multipliers, float(rest[place] - mixed)
+        True,
+        policies[place],
+        float(rest[place]),
+        _values(columns, place),
+        multipliers,
+        float(rest[place] - mixed),
     )
 
 
@@ -154,7 +165,12 @@ def _multipliers(
         scale = columns["arrived"][place] if name in ("loss", "obsolete") else 1.0
         right.append(limit * scale * (1.0 + 1e-9))
     result = linprog(
-        rest, A_ub=np.array(rows), b_ub=np.array(right), A_eq=np.ones((1, rest.size)), b_eq=[1.0], method="highs"
+        rest,
+        A_ub=np.array(rows),
+        b_ub=np.array(right),
+        A_eq=np.ones((1, rest.size)),
+        b_eq=[1.0],
+        method="highs",
     )
     prices = {name: max(0.0, -float(m)) for name, m in zip(named, result.ineqlin.marginals, strict=True)}
     return prices, float(result.fun)
@@ -167,7 +183,7 @@ def pareto_front(evaluator: Evaluator, names: Sequence[str]) -> list[Tradeoff]:
             raise InvalidModel(f"cannot trade {name!r}; known are {', '.join(MEASURES)}")
     if len(set(names)) < 2:
         raise InvalidModel("a front needs two different measures")
-    policies = _all_policies(evaluator.model)
+    policies = _all_policies(evaluator)
     columns = _columns(evaluator, policies)
     signs = np.array([-1.0 if name in ("success", "throughput") else 1.0 for name in names])
     points = np.stack([columns[name] for name in names], axis=1)

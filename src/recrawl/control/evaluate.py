@@ -69,8 +69,10 @@ class Evaluator:
         """Operations that one policy costs, roughly."""
         chain = self.chain
         if self.banded:
-            widest = float(chain.sizes.max())
-            return chain.states * 2.0 * widest * widest * (chain.model.largest_batch + 1) + 1e3
+            sizes, batch = chain.sizes.astype(float), chain.model.largest_batch
+            below = np.concatenate(([0.0], sizes[:-1]))
+            reach = [sizes[max(0, i - batch) : i].sum() + sizes[i] / 3 for i in range(sizes.size)]
+            return float((sizes * (below + sizes / 2) * reach).sum()) + 1e3
         if chain.ordered:
             return chain.states * 70.0 * 1.5 * (chain.top + chain.inner) + 1e7
         return chain.states * 1e4 + 1e7
@@ -80,13 +82,13 @@ class Evaluator:
     ) -> NDArray[np.float64]:
         """Reward rates, one row for each assignment of modes to levels."""
         fresh = [a for a in dict.fromkeys(assignments) if a not in self._known]
-        for start in range(0, len(fresh), _CHUNK):
-            part = fresh[start : start + _CHUNK]
+        step = _CHUNK if self.banded else 1
+        for start in range(0, len(fresh), step):
+            part = fresh[start : start + step]
             if self.banded:
                 self._evaluate_banded(part)
             else:
-                for assignment in part:
-                    self._known[assignment] = self._evaluate_one(assignment)
+                self._known[part[0]] = self._evaluate_one(part[0])
             if tell is not None:
                 tell(len(part))
         return np.array([self._known[a] for a in assignments])
@@ -111,8 +113,31 @@ class Evaluator:
             rates = {**solved.rates, "response": solved.stays["served"][1]}
         return np.array([rates[name] for name in REWARDS])
 
-    def costs(self, assignments: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
-        """Cost (2) of each assignment."""
-        found = self.rates(assignments)
+    @property
+    def evaluated(self) -> int:
+        """Number of different policies evaluated so far."""
+        return len(self._known)
+
+    def fresh_costs(self, assignments: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Cost (2) of many assignments (rows) that are not worth remembering."""
+        if not self.banded:
+            return np.array(
+                [self._costs(self._evaluate_one(tuple(row))[None])[0] for row in assignments.tolist()]
+            )
+        from recrawl.control._kernels import evaluate_policies
+
+        bands = self.bands
+        places = np.ascontiguousarray(assignments, dtype=np.int64)
+        return self._costs(
+            evaluate_policies(bands.rows, self.table, places, bands.levels, bands.first, bands.reach)
+        )
+
+    def costs(
+        self, assignments: Sequence[tuple[int, ...]], tell: Callable[[int], None] | None = None
+    ) -> NDArray[np.float64]:
+        """Cost (2) of each assignment; `tell` is called with the number of policies newly evaluated."""
+        return self._costs(self.rates(assignments, tell))
+
+    def _costs(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
         named = {name: found[:, place] for place, name in enumerate(REWARDS)}
         return np.asarray(cost_of(self.model.costs, named, named["response"] / named["served"]))  # type: ignore[arg-type]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, combinations_with_replacement
 from math import comb
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from recrawl.control.evaluate import Evaluator
 from recrawl.control.model import Model, Policy
+from recrawl.laws.phase_type import PhaseType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["Combination", "Optimum", "best_thresholds", "cost_curve", "mode_sets", "threshold_policies"]
 
@@ -39,9 +41,11 @@ class Combination:
 class Optimum:
     """The cheapest threshold policy, and the best of every set of modes.
 
-    `search` is "enumeration" (every policy was evaluated: the best is the best) or "descent" (no single threshold
-    and no pair of neighbours can be moved with profit; compare with a lower bound). `profit_percent` compares
-    with the best fixed number of robots.
+    `search` is "enumeration" (every policy was evaluated: the best is the best), "descent" (no single
+    threshold can be moved with profit, no pair of neighbours by one or to a common place) or "steps" (no
+    threshold and no pair of neighbours can be moved by one with profit; for chains on which every policy
+    takes long). The last two may be compared with a lower bound. `profit_percent` compares with the best
+    fixed number of robots.
     """
 
     best: Combination
@@ -61,6 +65,11 @@ class Optimum:
         return (1.0 - self.best.cost / least) * 100.0 if least > 0 else 0.0
 
 
+def threshold_count(model: Model) -> int:
+    """Number of different threshold policies: ways to fall from most to fewest robots over K + 1 levels."""
+    return comb(model.capacity + len(model.modes), len(model.modes) - 1)
+
+
 def mode_sets(model: Model) -> list[tuple[int, ...]]:
     """All sets of modes, small ones first, each from most to fewest robots."""
     numbers = model.numbers
@@ -78,7 +87,7 @@ def _better(cost: float, key: tuple[object, ...], best: tuple[float, tuple[objec
         return True
     slack = TIE * max(abs(cost), abs(best[0]))
     if abs(cost - best[0]) <= slack:
-        return key < best[1]  # type: ignore[operator]
+        return key < best[1]
     return cost < best[0]
 
 
@@ -98,31 +107,58 @@ def _least(candidates: Iterable[Combination]) -> Combination:
 def best_thresholds(
     model: Model, evaluator: Evaluator | None = None, tell: Callable[[int], None] | None = None
 ) -> Optimum:
-    """Search all sets of modes; by enumeration when that takes under a minute, by descent otherwise."""
+    """Search all sets of modes: all policies if that takes under a minute, else by descent, else by steps."""
     evaluator = evaluator or Evaluator(model)
-    sets = mode_sets(model)
-    K = model.capacity
-    distinct = comb(K + len(model.modes), len(model.modes) - 1)
-    enumerated = distinct * evaluator.work <= _BUDGET
+    search = _search(evaluator)
+    starts = _starts_by_exponential(model) if search == "steps" else {}
     found = []
-    for modes in sets:
-        if enumerated or len(modes) <= 2:
-            policies = threshold_policies(modes, K)
-            costs = evaluator.costs([model.assignment(p) for p in policies])
-            if tell is not None:
-                tell(len(policies))
-            found.append(
-                _least(Combination(modes, p.thresholds, float(c)) for p, c in zip(policies, costs, strict=True))
-            )
+    for modes in mode_sets(model):
+        if len(modes) == 1 or search == "enumeration" or (search == "descent" and len(modes) == 2):
+            found.append(_enumerated(evaluator, modes, tell))
         else:
-            found.append(_descent(evaluator, modes))
-    return Optimum(
-        _least(found), tuple(found), "enumeration" if enumerated else "descent", len(evaluator._known)
-    )
+            found.append(_descent(evaluator, modes, starts.get(modes), tell))
+    return Optimum(_least(found), tuple(found), search, evaluator.evaluated)
 
 
-def _descent(evaluator: Evaluator, modes: tuple[int, ...]) -> Combination:
-    """Move one threshold along its whole line, or two neighbours together, while that pays; several starts."""
+def _search(evaluator: Evaluator) -> str:
+    """Which search the budget of operations allows."""
+    model = evaluator.model
+    if threshold_count(model) * evaluator.work <= _BUDGET:
+        return "enumeration"
+    pairs = comb(len(model.modes), 2)
+    return "descent" if 4 * pairs * model.capacity * evaluator.work <= 10 * _BUDGET else "steps"
+
+
+def _starts_by_exponential(model: Model) -> dict[tuple[int, ...], tuple[int, ...]]:
+    """Where to start on a huge chain: the best thresholds if obsolescence were exponential with its mean."""
+    if model.obsolescence is None:
+        return {}
+    simple = replace(model, obsolescence=PhaseType([1.0], [[-1.0 / model.obsolescence.mean]]))
+    if Evaluator(simple).chain.ordered:
+        return {}
+    return {c.modes: c.thresholds for c in best_thresholds(simple).combinations}
+
+
+def _enumerated(
+    evaluator: Evaluator, modes: tuple[int, ...], tell: Callable[[int], None] | None
+) -> Combination:
+    """The best of all thresholds of one set."""
+    model = evaluator.model
+    policies = threshold_policies(modes, model.capacity)
+    costs = evaluator.costs([model.assignment(p) for p in policies], tell)
+    return _least(Combination(modes, p.thresholds, float(c)) for p, c in zip(policies, costs, strict=True))
+
+
+def _descent(
+    evaluator: Evaluator,
+    modes: tuple[int, ...],
+    start: tuple[int, ...] | None,
+    tell: Callable[[int], None] | None,
+) -> Combination:
+    """Move one threshold, or two neighbours together, while that pays.
+
+    From a given start by single steps; without one along whole lines, from several starts.
+    """
     model, K = evaluator.model, evaluator.model.capacity
     count = len(modes) - 1
     starts = {
@@ -132,11 +168,12 @@ def _descent(evaluator: Evaluator, modes: tuple[int, ...]) -> Combination:
         tuple(round((K - 1) * (n + 1) / (count + 1)) for n in range(count)),
     }
     reached = []
-    for start in sorted(starts):
-        here = Combination(modes, start, float(evaluator.costs([model.assignment(Policy(modes, start))])[0]))
+    for thresholds in sorted(starts) if start is None else [start]:
+        first = evaluator.costs([model.assignment(Policy(modes, thresholds))], tell)
+        here = Combination(modes, thresholds, float(first[0]))
         while True:
-            near = _neighbours(here.thresholds, K)
-            costs = evaluator.costs([model.assignment(Policy(modes, t)) for t in near])
+            near = _neighbours(here.thresholds, K, lines=start is None)
+            costs = evaluator.costs([model.assignment(Policy(modes, t)) for t in near], tell)
             best = _least(
                 [here, *(Combination(modes, t, float(c)) for t, c in zip(near, costs, strict=True))]
             )
@@ -147,24 +184,25 @@ def _descent(evaluator: Evaluator, modes: tuple[int, ...]) -> Combination:
     return _least(reached)
 
 
-def _neighbours(thresholds: tuple[int, ...], capacity: int) -> list[tuple[int, ...]]:
+def _neighbours(thresholds: tuple[int, ...], capacity: int, lines: bool) -> list[tuple[int, ...]]:
+    """Thresholds with one, or two neighbours, moved: anywhere, or by one."""
     near = set()
     for place in range(len(thresholds)):
         for together in (1, 2):
-            for value in range(capacity):
-                moved = list(thresholds)
-                moved[place : place + together] = [value] * len(moved[place : place + together])
-                if moved == sorted(moved):
+            part = slice(place, min(place + together, len(thresholds)))
+            width = part.stop - part.start
+            moves = [[j + step for j in thresholds[part]] for step in (-1, 1)]
+            if lines:
+                moves += [[value] * width for value in range(capacity)]
+            for move in moves:
+                moved = [*thresholds[: part.start], *move, *thresholds[part.stop :]]
+                if moved == sorted(moved) and moved[0] >= 0 and moved[-1] < capacity:
                     near.add(tuple(moved))
-        for step in (-1, 1):
-            shifted = tuple(j + step if n in (place, place + 1) else j for n, j in enumerate(thresholds))
-            if list(shifted) == sorted(shifted) and 0 <= shifted[0] and shifted[-1] < capacity:
-                near.add(shifted)
     near.discard(thresholds)
     return sorted(near)
 
 
-def cost_curve(evaluator: Evaluator, modes: tuple[int, int]) -> np.ndarray:
+def cost_curve(evaluator: Evaluator, modes: tuple[int, int]) -> NDArray[np.float64]:
     """Cost of every threshold 0 ... K − 1 of two modes. [Figures 1-4]"""
     policies = threshold_policies(modes, evaluator.model.capacity)
     return evaluator.costs([evaluator.model.assignment(p) for p in policies])

@@ -1,15 +1,15 @@
 """How long a page stays when pages are served first come, first served. [Avrachenkov, Theorem 4, Corollary 1]
 
-A page that finds a pages ahead of it waits until they are served or obsolete, unless it becomes obsolete itself.
-Its fate depends on the phases ahead only, never on later arrivals, so the vectors v_a(u) over (phases of the
-waiting pages ahead, own phase, service phase) satisfy a recursion in a:
+A page that finds a pages ahead of it waits until they are served or obsolete, unless it becomes obsolete
+itself. Its fate depends on the phases ahead only, never on later arrivals, so the vectors v_a(u) over
+(phases of the waiting pages ahead, own phase, service phase) satisfy a recursion in a:
 
     (uI − S ⊕ Γ^{⊕a}) v_a = B̂ v_{a−1}   (+ own obsolescence, for pages that will be obsolete)
 
-Here B̂ ends a service (its first row reads S₀β ⊗ 1_R; the paper's B̂₀ has the wrong shape) or lets one of the
-pages ahead expire. Moments come from (−A) f_d = d f_{d−1} + B̂ f_d, all terms positive (the paper's w^{(2)} has a
-spurious minus and a trailing e of the wrong size). The systems are solved in the triangular coordinates of
-`solve_structured`, so the work is O(a M R^a).
+Here B̂ ends a service (its first row reads S₀β ⊗ 1_R; the paper's B̂₀ has the wrong shape) or lets one of
+the pages ahead expire. Moments come from (−A) f_d = d f_{d−1} + B̂ f_d, all terms positive (the paper's
+w^{(2)} has a spurious minus and a trailing e of the wrong size). The systems are solved in the triangular
+coordinates of `solve_structured`, so the work is O(a M R^a).
 """
 
 from __future__ import annotations
@@ -47,15 +47,18 @@ class Fates:
 class _Recursion:
     """v_a for a = 0, 1, ..., with the moments up to `moments`."""
 
-    def __init__(self, chain: Chain, fate: Fate, shift: complex, moments: int) -> None:
+    def __init__(self, chain: Chain, fate: Fate, shift: float | complex, moments: int) -> None:
         self.chain, self.fate, self.shift, self.moments = chain, fate, shift, moments
         self.basis = triangular_basis(chain)
-        complex_ = isinstance(shift, complex) or np.iscomplexobj(self.basis.T)
-        self.dtype: Any = np.complex128 if complex_ else np.float64
+        needs_complex = isinstance(shift, complex) or self.basis.T.dtype.kind == "c"
+        self.dtype: Any = np.complex128 if needs_complex else np.float64
         self.T = self.basis.T.astype(self.dtype)
         self.ones = self.basis.ones.astype(self.dtype)
         self.expiries = self.basis.expiries.astype(self.dtype)
         self.gamma = self.basis.gamma.astype(self.dtype)
+        self.others: Any = np.ones(1, dtype=self.dtype)  # 1 over the phases of the waiting pages ahead
+        self.keys = np.zeros(1, dtype=np.int64)
+        self.shifts: Any = np.zeros(1, dtype=self.dtype)
 
     def first(self) -> list[Any]:
         """A page that goes straight into service."""
@@ -67,18 +70,18 @@ class _Recursion:
             vectors.append(np.linalg.solve(system, d * vectors[-1][0])[None, :])
         return vectors
 
-    def _inverses(self, ahead: int) -> tuple[Any, Any]:
-        """(uI − S − Σ_j T[r_j, r_j])⁻¹ for every multiset of digits, and the multiset of every row."""
-        R, M = self.chain.waiting_phases, self.chain.service_phases
-        weights = np.array([0] + [(ahead + 1) ** (r - 1) for r in range(1, R)], dtype=np.int64)
-        keys = np.zeros(1, dtype=np.int64)
-        shifts = np.zeros(1, dtype=self.dtype)
-        for _ in range(ahead):
-            keys = (keys[:, None] + weights[None, :]).ravel()
-            shifts = (shifts[:, None] + np.diag(self.T)[None, :]).ravel()
-        _, where, numbers = np.unique(keys, return_index=True, return_inverse=True)
-        eye = np.eye(M)
-        systems = (self.shift - shifts[where])[:, None, None] * eye - self.chain.S
+    def _inverses(self) -> tuple[Any, Any]:
+        """(uI − S − Σ_j T[r_j, r_j])⁻¹ for every multiset of digits, and the multiset of every row.
+
+        Called once for each further page ahead: one more digit.
+        """
+        R, most = self.chain.waiting_phases, self.chain.top + 1
+        weights = np.array([0] + [most ** (r - 1) for r in range(1, R)], dtype=np.int64)
+        self.keys = (self.keys[:, None] + weights[None, :]).ravel()
+        self.shifts = (self.shifts[:, None] + np.diag(self.T)[None, :]).ravel()
+        _, where, numbers = np.unique(self.keys, return_index=True, return_inverse=True)
+        eye = np.eye(self.chain.service_phases)
+        systems = (self.shift - self.shifts[where])[:, None, None] * eye - self.chain.S
         return np.linalg.inv(systems), numbers.astype(np.int64)
 
     def step(self, previous: list[Any], ahead: int) -> list[Any]:
@@ -86,7 +89,7 @@ class _Recursion:
         from recrawl.control import _sojourn_kernels as kernels
 
         chain = self.chain
-        inverses, keys = self._inverses(ahead)
+        inverses, keys = self._inverses()
         rows = chain.waiting_phases**ahead
         vectors: list[Any] = []
         for d in range(self.moments + 1):
@@ -95,19 +98,15 @@ class _Recursion:
             if d:
                 right += d * vectors[-1]
             elif self.fate == "obsolete":
-                own = np.ones(1, dtype=self.dtype)
-                for _ in range(ahead - 1):
-                    own = np.kron(own, self.ones)
-                right += np.kron(own, self.expiries)[:, None]
+                right += np.kron(self.others, self.expiries)[:, None]
             out = np.empty_like(right)
             kernels.solve_columns(right, ahead, self.T, keys, inverses, out)
             vectors.append(out)
+        self.others = np.kron(self.others, self.ones)
         return vectors
 
 
-def page_fates(
-    chain: Chain, fate: Fate, moments: int = 0, shift: complex = 0.0
-) -> list[Fates]:
+def page_fates(chain: Chain, fate: Fate, moments: int = 0, shift: float | complex = 0.0) -> list[Fates]:
     """E[T^d e^{−uT}; fate] for d = 0 ... `moments`, for a page that finds a given state. [(19)-(21), (25)]"""
     recursion = _Recursion(chain, fate, shift, moments)
     batch = chain.model.largest_batch

@@ -1,11 +1,12 @@
 """Every printed number of Avrachenkov et al., Section 7, recomputed and judged.
 
-The paper truncates more often than it rounds, so a number agrees when it is within one unit of the last printed
-digit.
+The paper truncates more often than it rounds, so a number agrees when it is within one unit of the last
+printed digit.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from recrawl.control.evaluate import Evaluator
 from recrawl.control.policies import Combination, Optimum, best_thresholds, cost_curve
 from recrawl.papers import _threshold_data as data
 from recrawl.papers import _threshold_models as models
+from recrawl.papers.fleet_figures import PaperFigure
 from recrawl.papers.row import Row, Verdict
 
 if TYPE_CHECKING:
@@ -114,7 +116,9 @@ def _combinations(table: str, name: str, optimum: Optimum) -> list[Row]:
         modes, thresholds, cost = (part.strip() for part in line.split("|"))
         key = tuple(int(n) for n in modes.split())
         where = f"{name}, {' or '.join(modes.split())}"
-        rows.append(_same(f"{where}: thresholds", ", ".join(thresholds.split()), _spelled(found[key].thresholds)))
+        rows.append(
+            _same(f"{where}: thresholds", ", ".join(thresholds.split()), _spelled(found[key].thresholds))
+        )
         if name == "Table 1":
             rows.append(_number(f"{where}: cost", cost, found[key].cost))
     return rows
@@ -258,7 +262,11 @@ def _claims() -> list[Row]:
     rows = []
     for alpha, text in ((1.521, "0.431"), (9.0, "5.798"), (4.0, "3.415")):
         rows.append(
-            _number(f"Figure 2, α_1 = {alpha:g}: variance", text, models.with_service_variance(alpha).service.variance)
+            _number(
+                f"Figure 2, α_1 = {alpha:g}: variance",
+                text,
+                models.with_service_variance(alpha).service.variance,
+            )
         )
     for alpha in (5.0, 7.0, 9.0):
         optimum = best_thresholds(models.with_service_variance(alpha))
@@ -286,13 +294,25 @@ def _claims() -> list[Row]:
     return rows
 
 
+@cache
+def _all_rows() -> tuple[Row, ...]:
+    return (*_section(), *_table1(), *_table2(), *_table3(), *_table4(), *_table5(), *_claims())
+
+
 def rows() -> list[Row]:
     """All printed numbers beside ours."""
-    return [*_section(), *_table1(), *_table2(), *_table3(), *_table4(), *_table5(), *_claims()]
+    return list(_all_rows())
 
 
-def figures() -> dict[str, dict[str, NDArray[np.float64]]]:
-    """Curves of Figures 1-4: cost against the threshold 0 ... K − 1."""
+def _figure(number: str, title: str, curves: dict[str, NDArray[np.float64]]) -> PaperFigure:
+    levels = len(next(iter(curves.values())))
+    x = tuple(float(j) for j in range(levels))
+    plain = {name: tuple(float(c) for c in curve) for name, curve in curves.items()}
+    return PaperFigure(number, title, "threshold", "cost", x, plain)
+
+
+def figures() -> list[PaperFigure]:
+    """Figures 1-4: cost against the threshold 0 ... K − 1."""
     base = Evaluator(models.base_model())
     pairs = [(2, 1), (3, 1), (4, 1), (3, 2), (4, 2), (4, 3)]
     first = {f"{many} or {few} robots": cost_curve(base, (many, few)) for many, few in pairs}
@@ -307,9 +327,9 @@ def figures() -> dict[str, dict[str, NDArray[np.float64]]]:
         model = models.with_obsolescence_variance(alpha)
         assert model.obsolescence is not None
         fourth[f"variance {model.obsolescence.variance:.0f}"] = cost_curve(Evaluator(model), (3, 1))
-    return {
-        "figure1": first,
-        "figure2": second,
-        "figure3": third,
-        "figure4": fourth,
-    }
+    return [
+        _figure("1", "Cost against the threshold, for every pair of modes", first),
+        _figure("2", "Modes 3 and 1, service of growing variance", second),
+        _figure("3", "The best two modes, service of growing variance", third),
+        _figure("4", "Modes 3 and 1, obsolescence of growing variance", fourth),
+    ]

@@ -1,7 +1,7 @@
 """The crawl queue as an event simulation, from the words of the model.
 
-Whole service and obsolescence times are drawn from their laws, pages stand in a list, robots are switched by its
-length: no generator, no state space, nothing shared with the formulas that this checks.
+Whole service and obsolescence times are drawn from their laws, pages stand in a list, robots are switched
+by its length: no generator, no state space, nothing shared with the formulas that this checks.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recrawl.errors import InvalidModel
+from recrawl.simulate.fleet import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,21 +23,9 @@ if TYPE_CHECKING:
     from recrawl.control.model import Model, Policy
     from recrawl.laws.phase_type import PhaseType
 
-__all__ = ["Estimate", "SimulatedQueue", "simulate_queue"]
+__all__ = ["SimulatedQueue", "simulate_queue"]
 
 SEGMENTS = 40  # the run is cut into as many parts for the confidence intervals
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A simulated number with half the width of its 95 % confidence interval (or another, as asked)."""
-
-    value: float
-    half_width: float
-
-    def covers(self, truth: float, times: float = 1.0) -> bool:
-        """Whether `truth` lies within the interval, widened by a factor."""
-        return abs(truth - self.value) <= times * self.half_width
 
 
 @dataclass(frozen=True)
@@ -106,7 +95,6 @@ def simulate_queue(
         levels,
         rates,
         moves,
-        model.modes[0].arrivals.order,
         _tables(model.service),
         _tables(model.obsolescence),
         model.obsolescence is None,
@@ -121,7 +109,11 @@ def simulate_queue(
 
 
 def _summary(
-    model: Model, parts: dict[str, Any], times: NDArray[np.float64], robots: NDArray[np.int64], confidence: float
+    model: Model,
+    parts: dict[str, Any],
+    times: NDArray[np.float64],
+    robots: NDArray[np.int64],
+    confidence: float,
 ) -> SimulatedQueue:
     from scipy.special import stdtrit
 
@@ -172,6 +164,8 @@ def _cost(
     )
     rate, response = float(events.sum() / time.sum()), estimates["response_time"].value
     residual = (events - rate * time) / time.mean()
-    residual = residual + costs.response * (parts["stay"] - response * parts["served"]) / parts["served"].mean()
+    residual = (
+        residual + costs.response * (parts["stay"] - response * parts["served"]) / parts["served"].mean()
+    )
     spread = math.sqrt(float((residual**2).sum()) / (SEGMENTS - 1) / SEGMENTS)
     return Estimate(rate + costs.response * response, quantile * spread)

@@ -1,0 +1,93 @@
+"""Which page next? Obsolescence of schedules, optimal frequencies, and orders that realise them."""
+
+from recrawl.revisit.budget import BudgetPoint, budget_curve, budget_for
+from recrawl.revisit.frequencies import (
+    Frequencies,
+    access_value,
+    kkt_residual,
+    optimal_frequencies,
+    proportional_frequencies,
+    randomised_proportional_frequencies,
+)
+from recrawl.revisit.golden import PHI, golden_limit, golden_limit_ratio, golden_obsolescence
+from recrawl.revisit.measure import Measured, measure_sequence
+from recrawl.revisit.obsolescence import (
+    cost_of,
+    integer_gap_bound,
+    lower_bound,
+    obsolescence_of_gaps,
+    obsolescence_of_template,
+    proportional_bound,
+    randomised_obsolescence,
+)
+from recrawl.revisit.pages import Pages
+from recrawl.revisit.plan import POLICIES, Limits, Plan, access_law, make_plan
+from recrawl.revisit.robots import Split, split_pages, split_plan
+from recrawl.revisit.sequences import (
+    IDLE,
+    AccessSequence,
+    Bracket,
+    DueTimes,
+    GoldenRatio,
+    PowerOfTwo,
+    Randomised,
+    RoundRobin,
+    Template,
+    WhittleIndex,
+    Windows,
+    fibonacci,
+    golden_counts,
+    golden_gap_counts,
+    golden_template,
+    power_of_two_frequencies,
+)
+
+__all__ = [
+    "IDLE",
+    "PHI",
+    "POLICIES",
+    "AccessSequence",
+    "Bracket",
+    "BudgetPoint",
+    "DueTimes",
+    "Frequencies",
+    "GoldenRatio",
+    "Limits",
+    "Measured",
+    "Pages",
+    "Plan",
+    "PowerOfTwo",
+    "Randomised",
+    "RoundRobin",
+    "Split",
+    "Template",
+    "WhittleIndex",
+    "Windows",
+    "access_law",
+    "access_value",
+    "budget_curve",
+    "budget_for",
+    "cost_of",
+    "fibonacci",
+    "golden_counts",
+    "golden_gap_counts",
+    "golden_limit",
+    "golden_limit_ratio",
+    "golden_obsolescence",
+    "golden_template",
+    "integer_gap_bound",
+    "kkt_residual",
+    "lower_bound",
+    "make_plan",
+    "measure_sequence",
+    "obsolescence_of_gaps",
+    "obsolescence_of_template",
+    "optimal_frequencies",
+    "power_of_two_frequencies",
+    "proportional_bound",
+    "proportional_frequencies",
+    "randomised_obsolescence",
+    "randomised_proportional_frequencies",
+    "split_pages",
+    "split_plan",
+]
