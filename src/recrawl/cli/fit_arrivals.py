@@ -314,8 +314,8 @@ def _print_arrivals(read: DeliveryLog, mode: int, fit: ArrivalFit, criterion: st
             [name, *("-" if math.isnan(value) else significant(value) for value in pair)]
             for name, *pair in rows
         ],
-        title=(f"{mode} robots: " if mode else "")
-        + f"{done.deliveries} deliveries in {fit.gaps} gaps and {done.runs} runs{stops}",
+        title=(f"{mode} active: " if mode else "")
+        + f"{done.deliveries} deliveries in {fit.gaps} gaps of {done.runs} {'run' if done.runs == 1 else 'runs'}{stops}",
         caption=f"{fit.method}, order {fit.order}, {'' if fit.converged else 'not '}converged after "
         f"{fit.iterations} iterations, log-likelihood {significant(fit.loglik, 8)}"
         + (f"\n{criterion}: {tried}" if tried else ""),
