@@ -307,6 +307,7 @@ def _print_arrivals(read: DeliveryLog, mode: int, fit: ArrivalFit, criterion: st
         ],
     ]
     stops = f", {done.stops} stops deleted" if done.stops else ""
+    runs = f"{done.runs} {'run' if done.runs == 1 else 'runs'}"
     tried = "; ".join(f"order {order}: {significant(score, 8)}" for order, score in fit.tried)
     print_table(
         ["", "log", "fitted"],
@@ -315,7 +316,7 @@ def _print_arrivals(read: DeliveryLog, mode: int, fit: ArrivalFit, criterion: st
             for name, *pair in rows
         ],
         title=(f"{mode} active: " if mode else "")
-        + f"{done.deliveries} deliveries in {fit.gaps} gaps of {done.runs} {'run' if done.runs == 1 else 'runs'}{stops}",
+        + f"{done.deliveries} deliveries in {fit.gaps} gaps of {runs}{stops}",
         caption=f"{fit.method}, order {fit.order}, {'' if fit.converged else 'not '}converged after "
         f"{fit.iterations} iterations, log-likelihood {significant(fit.loglik, 8)}"
         + (f"\n{criterion}: {tried}" if tried else ""),

@@ -94,9 +94,8 @@ def model(
     else:
         for mode in queue.modes:
             load = mode.arrivals.rate * queue.service.mean
-            typer.echo(
-                f"{mode.robots} robots: {mode.arrivals.rate:.5g} pages per unit of time, load {load:.4g}"
-            )
+            number = f"{mode.robots} {'robot' if mode.robots == 1 else 'robots'}"
+            typer.echo(f"{number}: {mode.arrivals.rate:.5g} pages per unit of time, load {load:.4g}")
         typer.echo(f"wrote {out}; next: recrawl control {out}")
 
 
