@@ -83,6 +83,8 @@ class Belief:
         self._ends = np.ones(grid.points)
         self._ends[[0, -1]] = 0.5  # the hats at the two ends are half as wide
         self._priors = np.full((groups, grid.points), 1.0 / self._ends.sum())
+        self._rates = grid.rates
+        self._log_rates = np.log(self._rates)
         self._tables = {parts: (interpolation(parts), grid.nodes(parts)) for parts in (_PARTS, _FINE_PARTS)}
 
     # Pages come and go.
@@ -160,9 +162,17 @@ class Belief:
     def _learn_from(self, places: NDArray[np.int64], seen: Observations) -> None:
         from recrawl.estimate._belief_kernels import update
 
-        rates = self.grid.rates
         forgetting = math.log(2.0) / self.half_life
-        update(self._loglik, places, seen.intervals, seen.kinds, seen.ages, rates, np.log(rates), forgetting)
+        update(
+            self._loglik,
+            places,
+            seen.intervals,
+            seen.kinds,
+            seen.ages,
+            self._rates,
+            self._log_rates,
+            forgetting,
+        )
 
     # What is believed.
 
