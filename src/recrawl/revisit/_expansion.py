@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl._compiled import compiled
-from recrawl.revisit._kernels import page_demand, solve_gap
+from recrawl.revisit._kernels import bounded_demand, solve_gap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -128,13 +128,7 @@ def finish(
             elif z <= 0.0:
                 x = -z
             else:
-                x, _ = page_demand(moved, exponent[i], base[i], False, 2)
-                if low.size > 0:
-                    x = max(x, low[i])
-                if high.size > 0:
-                    x = min(x, high[i])
-                if reserve.size > 0 and reserve[i] > moved:
-                    x = held[i]
+                x = bounded_demand(i, moved, exponent, base, low, high, reserve, held, False)
             out[i] = x
             block += x
         total += block

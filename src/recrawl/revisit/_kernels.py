@@ -131,6 +131,29 @@ def demand_at(
 
 
 @compiled
+def bounded_demand(
+    i: int,
+    price: float,
+    exponent: NDArray[np.float64],
+    base: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    reserve: NDArray[np.float64],
+    held: NDArray[np.float64],
+    randomised: bool,
+) -> float:
+    """The demand of page i at a price, within its bounds, to full accuracy."""
+    if reserve.size > 0 and reserve[i] > price:
+        return float(held[i])
+    x, _ = page_demand(price, exponent[i], base[i], randomised, 2)
+    if low.size > 0:
+        x = max(x, low[i])
+    if high.size > 0:
+        x = min(x, high[i])
+    return x
+
+
+@compiled
 def write_demand(
     price: float,
     exponent: NDArray[np.float64],
@@ -149,13 +172,7 @@ def write_demand(
         end = min(exponent.size, start + 4096)
         block = 0.0
         for i in range(start, end):
-            x, _ = page_demand(price, exponent[i], base[i], randomised, 2)
-            if low.size > 0:
-                x = max(x, low[i])
-            if high.size > 0:
-                x = min(x, high[i])
-            if reserve.size > 0 and reserve[i] > price:
-                x = held[i]
+            x = bounded_demand(i, price, exponent, base, low, high, reserve, held, randomised)
             out[i] = x
             block += x
         total += block
