@@ -31,6 +31,7 @@ _NEVER = 1e-140
 _LARGEST = 690.0
 _NONE = np.empty(0)
 _NO_SERIES = (0.0, 0.0, 0.0, 0.0)
+_NO_SITES = np.empty(0, dtype=np.int64)
 
 
 # The price at which everything that a cap allows is demanded.
@@ -91,21 +92,41 @@ class Problem:
         return cls(exponent, base, low, high, site, ceiling, randomised, pages.sites)
 
     def solve(self, out: NDArray[np.float64]) -> tuple[float, NDArray[np.float64], float]:
-        """Write the optimal frequencies; return the price, the surcharge of each site, and what nobody demands."""
-        site_prices = self._solve_sites()
-        price, unused = self._spend(1.0, out)
-        # A site that meets its ceiling at the common price has no surcharge but rounding.
-        return price, np.where(site_prices > price * (1 + 1e-12), site_prices - price, 0.0), unused
+        """Write the optimal frequencies; return the price, the surcharge of each site, and what nobody demands.
 
-    def _solve_sites(self) -> NDArray[np.float64]:
-        """Each site's own price, at which its demand meets its ceiling; its pages are held at that demand."""
+        Sites are held at their ceilings as they exceed them. That only lowers the common price, so a site that is
+        held stays held, and sites far from their ceilings are never solved.
+        """
         prices = np.zeros(max(self.sites, self.ceiling.size))
-        if self.site is None or not np.isfinite(self.ceiling).any():
-            return prices
-        self.held = np.zeros_like(self.exponent)
-        order = np.argsort(self.site, kind="stable")
-        starts = np.searchsorted(self.site[order], np.arange(self.ceiling.size + 1))
-        for s in np.flatnonzero(np.isfinite(self.ceiling)):
+        limited = self.site is not None and bool(np.isfinite(self.ceiling).any())
+        if limited and self._most() <= 1.0:
+            self._hold(np.flatnonzero(np.isfinite(self.ceiling)), prices)
+        while True:
+            price, unused = self._spend(1.0, out)
+            over = self._over(out, prices) if limited else _NO_SITES
+            if not over.size:
+                break
+            self._hold(over, prices)
+        # A site that meets its ceiling at the common price has no surcharge but rounding.
+        return price, np.where(prices > price * (1 + 1e-12), prices - price, 0.0), unused
+
+    def _over(self, frequency: NDArray[np.float64], prices: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Sites above their ceilings that are not held yet."""
+        used = np.bincount(self._sites, weights=frequency, minlength=self.ceiling.size)
+        return np.flatnonzero((used > self.ceiling * (1 + 1e-12)) & (prices[: used.size] == 0.0))
+
+    @property
+    def _sites(self) -> NDArray[np.int64]:
+        assert self.site is not None
+        return self.site
+
+    def _hold(self, sites: NDArray[np.int64], prices: NDArray[np.float64]) -> None:
+        """Give each of these sites a price of its own, at which its demand meets its ceiling; hold its pages there."""
+        if not self.held.size:
+            self.held = np.zeros_like(self.exponent)
+        order = np.argsort(self._sites, kind="stable")
+        starts = np.searchsorted(self._sites[order], np.arange(self.ceiling.size + 1))
+        for s in sites.tolist():
             members = order[starts[s] : starts[s + 1]]
             if members.size:
                 part = Problem(
@@ -120,8 +141,7 @@ class Problem:
                 demand = np.empty(members.size)
                 prices[s], _ = part._spend(float(self.ceiling[s]), demand)
                 self.held[members] = demand
-        self.reserve = prices[self.site]
-        return prices
+        self.reserve = prices[self._sites]
 
     @property
     def _arrays(self) -> tuple[NDArray[np.float64], ...]:
