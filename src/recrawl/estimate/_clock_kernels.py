@@ -1,0 +1,578 @@
+"""Compiled loops of the group clocks: learning, and the order of pages.
+
+A page of group g is due when the clock of g has gone `wait` since its last access; `wait` is where the value of an
+access reaches the price. Pages wait in the heap of their group by clock time; groups wait in one heap by the real time
+at which their clock, at its present speed, reaches their first page.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recrawl._compiled import compiled
+from recrawl.revisit._kernels import gain, solve_gap
+from recrawl.revisit._pairing import Entries, insert, pop, take_out
+
+BINS = 64
+
+# Places in State.numbers.
+WIDTH, ORIGIN, PRICE, SHRINK, CAP, STAY, GAP = 0, 1, 2, 3, 4, 5, 6
+# Places in State.counters.
+BIN, TOP, PAGES, GROUPS, ACCESSES, NEXT_SPEEDS, NEXT_PRIOR, REBUILDS, REKEYED, SPARE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+# Places in State.rules.
+TICKING, RULE, KNOWN = 0, 1, 2
+OPTIMAL, PROPORTIONAL = 0, 1
+
+FREE, WAITING, OUT = 0, 1, 2
+UNCHANGED, CHANGED, DATED = 0, 1, 2
+
+NEVER = 1e30
+_FEW = 0.03  # a clock that moved by less leaves the order of its pages as it is
+_PRICE_MOVE = 0.05
+
+
+class Pages(NamedTuple):
+    """One entry for each slot."""
+
+    last: NDArray[np.float64]
+    loglik: NDArray[np.float32]
+    rate: NDArray[np.float32]
+    wait: NDArray[np.float32]
+    lean: NDArray[np.float32]  # how the value grows at `wait`: d ln value / d ln time; < 0: it never reaches the price
+    level: NDArray[np.float32]  # the price that `wait` belongs to
+    weight: NDArray[np.float32]
+    group: NDArray[np.int32]
+    status: NDArray[np.uint8]
+    fresh: NDArray[np.bool_]  # never accessed yet
+
+
+class Groups(NamedTuple):
+    """One row for each group; a parent comes before its children. Columns are bins, number modulo `BINS`."""
+
+    parent: NDArray[np.int32]
+    changes: NDArray[np.float32]
+    exposure: NDArray[np.float32]
+    speed: NDArray[np.float32]
+    since: NDArray[np.float32]  # clock at the start of each bin, from `base` on
+    base: NDArray[np.float64]  # clock at the start of the oldest bin
+    root: NDArray[np.int32]
+
+
+class State(NamedTuple):
+    """Everything that the kernels read and write."""
+
+    pages: Pages
+    groups: Groups
+    page_heaps: Entries
+    group_heap: Entries
+    rates: NDArray[np.float64]
+    log_rates: NDArray[np.float64]
+    prior: NDArray[np.float64]
+    numbers: NDArray[np.float64]
+    counters: NDArray[np.int64]
+    rules: NDArray[np.int64]
+    known: NDArray[np.float64]
+    scratch: NDArray[np.float64]
+    members: NDArray[np.int32]
+    free: NDArray[np.int32]
+
+
+# The clocks.
+
+
+@compiled
+def clock_at(state: State, group: int, time: float) -> float:
+    """The clock of a group at a time up to now; before the live bins it went at speed 1."""
+    groups, now_bin = state.groups, state.counters[BIN]
+    width = state.numbers[WIDTH]
+    place = (time - state.numbers[ORIGIN]) / width
+    number = int(math.floor(place))
+    oldest = now_bin - BINS + 1
+    if number < oldest:
+        return groups.base[group] - (oldest - place) * width
+    number = min(number, now_bin)
+    column = number % BINS
+    return groups.base[group] + groups.since[group, column] + groups.speed[group, column] * (place - number) * width
+
+
+@compiled
+def speeds(state: State) -> None:
+    """Speeds of all clocks in all live bins, parents first: changes over exposure, drawn towards the parent."""
+    groups, numbers = state.groups, state.numbers
+    shrink, cap, width = numbers[SHRINK], numbers[CAP], numbers[WIDTH]
+    oldest = state.counters[BIN] - BINS + 1
+    for group in range(state.counters[GROUPS]):
+        parent = groups.parent[group]
+        total = 0.0
+        for number in range(oldest, oldest + BINS):
+            column = number % BINS
+            groups.since[group, column] = total
+            if state.rules[TICKING]:
+                above = groups.speed[parent, column] if parent >= 0 else 1.0
+                seen = groups.changes[group, column] + shrink * above
+                groups.speed[group, column] = min(seen / (groups.exposure[group, column] + shrink), cap)
+            total += groups.speed[group, column] * width
+
+
+@compiled
+def advance_clocks(state: State, now: float) -> None:
+    """Open a new bin when its time has come; the oldest one leaves."""
+    groups, numbers, counters = state.groups, state.numbers, state.counters
+    width = numbers[WIDTH]
+    number = int(math.floor((now - numbers[ORIGIN]) / width))
+    if number <= counters[BIN]:
+        return
+    steps = number - counters[BIN]
+    for group in range(counters[GROUPS]):
+        for step in range(1, min(steps, BINS) + 1):
+            column = (counters[BIN] + step) % BINS
+            groups.base[group] += groups.speed[group, column] * width
+            groups.changes[group, column] = 0.0
+            groups.exposure[group, column] = 0.0
+            groups.speed[group, column] = 1.0
+        groups.base[group] += max(0, steps - BINS) * width
+    counters[BIN] = number
+    speeds(state)
+    counters[NEXT_SPEEDS] = counters[ACCESSES]  # the order follows at the next access
+
+
+# The belief about a page.
+
+
+@compiled
+def posterior(state: State, page: int) -> None:
+    """Probabilities of the rates, into `scratch`; the page's mean rate."""
+    weights, prior = state.scratch, state.prior
+    row = state.pages.loglik[page]
+    total = 0.0
+    for k in range(prior.size):
+        weights[k] = prior[k] * math.exp(row[k]) if row[k] > -40.0 else 0.0
+        total += weights[k]
+    mean = 0.0
+    for k in range(prior.size):
+        weights[k] /= total
+        mean += weights[k] * state.rates[k]
+    state.pages.rate[page] = mean
+
+
+@compiled
+def value(state: State, page: int, elapsed: float) -> float:
+    """What an access is worth after this time on the page's clock; needs `posterior` before."""
+    if state.rules[RULE] == PROPORTIONAL:
+        return state.pages.rate[page] * elapsed
+    total = 0.0
+    if state.rules[KNOWN]:
+        rate = state.known[page]
+        return state.pages.weight[page] * (gain(rate * elapsed) / rate if rate > 0.0 else 0.0)
+    for k in range(state.rates.size):
+        if state.scratch[k] > 0.0:
+            total += state.scratch[k] * gain(state.rates[k] * elapsed) / state.rates[k]
+    return state.pages.weight[page] * total
+
+
+@compiled
+def solve_wait(state: State, page: int) -> None:
+    """Set the clock time at which the value of an access reaches the price; needs `posterior` before.
+
+    Newton steps in ln τ inside a bracket, from the last answer.
+    """
+    pages, rates, weights = state.pages, state.rates, state.scratch
+    price, weight, before = state.numbers[PRICE], pages.weight[page], pages.wait[page]
+    pages.level[page] = price
+    pages.wait[page] = NEVER
+    pages.lean[page] = 1.0
+    if state.rules[RULE] == PROPORTIONAL:
+        pages.wait[page] = price / pages.rate[page]
+        return
+    if state.rules[KNOWN]:
+        known_wait(state, page)
+        return
+    most = 0.0
+    mean = 0.0
+    for k in range(rates.size):
+        most += weights[k] / rates[k]
+        mean += weights[k] * rates[k]
+    if not most * weight > 0.0:
+        pages.level[page] = 0.0
+        return
+    out_of_reach = price >= 0.995 * most * weight
+    if out_of_reach:
+        pages.level[page] = 0.9 * most * weight
+    level = pages.level[page] / weight
+    low = 0.5 * math.log(2.0 * level / mean)  # the value is below E[λ]τ²/2
+    high = math.inf
+    y = max(low, math.log(before)) if 0.0 < before < NEVER else low
+    for _ in range(60):
+        worth, slope = _worth(rates, weights, math.exp(y))
+        if worth < level:
+            low = y
+        else:
+            high = y
+        step = math.log(level / worth) * worth / max(slope, 1e-300)
+        forward = y + min(max(step, -3.0), 3.0)
+        if not low < forward < high:
+            forward = 0.5 * (low + high) if high < math.inf else y + 1.0
+        moved = abs(forward - y)
+        y = forward
+        if moved < 1e-3:
+            break
+    pages.wait[page] = math.exp(y)
+    pages.lean[page] = min(max(slope / worth, 0.05), 2.0) * (-1.0 if out_of_reach else 1.0)
+
+
+@compiled
+def _worth(rates: NDArray[np.float64], weights: NDArray[np.float64], tau: float) -> tuple[float, float]:
+    """E[(1 − (1+λτ)e^{−λτ})/λ] and its slope in ln τ."""
+    worth = 0.0
+    slope = 0.0
+    for k in range(rates.size):
+        if weights[k] > 1e-9:
+            x = rates[k] * tau
+            if x < 0.02:
+                worth += weights[k] * x * tau * (0.5 - x * (1 / 3 - 0.125 * x))
+                slope += weights[k] * x * tau * (1.0 - x * (1.0 - 0.5 * x))
+            else:
+                e = math.exp(-x)
+                worth += weights[k] * (1.0 - (1.0 + x) * e) / rates[k]
+                slope += weights[k] * x * tau * e
+    return worth, slope
+
+
+@compiled
+def known_wait(state: State, page: int) -> None:
+    """The same for a page whose rate is known."""
+    pages, rate, price = state.pages, state.known[page], state.numbers[PRICE]
+    if not (rate > 0.0 and pages.weight[page] > 0.0):
+        pages.level[page] = 0.0
+        return
+    part = price * rate / pages.weight[page]
+    out_of_reach = part >= 0.995
+    if out_of_reach:
+        part = 0.9
+        pages.level[page] = 0.9 * pages.weight[page] / rate
+    z = solve_gap(part, 2)
+    pages.wait[page] = z / rate
+    pages.lean[page] = z * z * math.exp(-z) / part * (-1.0 if out_of_reach else 1.0)
+
+
+@compiled
+def learn_row(state: State, page: int, elapsed: float, kind: int, age: float) -> None:
+    """Add an access to the log-likelihoods of a page; the largest stays 0."""
+    row, rates, log_rates = state.pages.loglik[page], state.rates, state.log_rates
+    best = -math.inf
+    for k in range(rates.size):
+        x = rates[k] * elapsed
+        if kind == UNCHANGED:
+            more = -x
+        elif kind == DATED:
+            more = log_rates[k] - rates[k] * age
+        elif x > 40.0:
+            more = 0.0
+        else:
+            more = math.log(-math.expm1(-x))
+        row[k] += more
+        best = max(best, row[k])
+    for k in range(rates.size):
+        row[k] -= best
+
+
+@compiled
+def learn_clocks(state: State, page: int, now: float, elapsed: float, kind: int, dated: float) -> None:
+    """Add an access to the changes and exposures of all groups of a page, bin by bin (one step of online EM)."""
+    pages, groups, numbers = state.pages, state.groups, state.numbers
+    width, origin = numbers[WIDTH], numbers[ORIGIN]
+    rate = pages.rate[page]
+    begin = dated if kind == DATED else pages.last[page]
+    x = rate * elapsed
+    expected = 0.0
+    if kind == CHANGED:
+        expected = min(x / -math.expm1(-x), 3.0) if x > 1e-9 else 1.0
+    newest = state.counters[BIN]
+    oldest = newest - BINS + 1
+    first = max(oldest, int(math.floor((begin - origin) / width)))
+    leaf = pages.group[page]
+    for number in range(first, newest + 1):
+        left = max(begin, origin + number * width)
+        overlap = min(now, origin + (number + 1) * width) - left
+        if overlap <= 0.0:
+            continue
+        column = number % BINS
+        share = expected * groups.speed[leaf, column] * overlap / elapsed
+        group = leaf
+        while group >= 0:
+            groups.exposure[group, column] += rate * overlap
+            groups.changes[group, column] += share
+            group = groups.parent[group]
+    if kind == DATED and dated >= origin + oldest * width:
+        column = int(math.floor((dated - origin) / width)) % BINS
+        group = leaf
+        while group >= 0:
+            groups.changes[group, column] += 1.0
+            group = groups.parent[group]
+
+
+@compiled
+def learn_prior(state: State) -> None:
+    """The prior becomes the mean posterior of all pages, a fiftieth of it spread evenly."""
+    size = state.prior.size
+    total = np.zeros(size)
+    count = 0
+    for page in range(state.pages.status.size):
+        if state.pages.status[page] != FREE:
+            posterior(state, page)
+            for k in range(size):
+                total[k] += state.scratch[k]
+            count += 1
+    if count > 0:
+        for k in range(size):
+            state.prior[k] = 0.98 * total[k] / count + 0.02 / size
+    for page in range(state.pages.status.size):
+        if state.pages.status[page] == WAITING:
+            renew(state, page)
+
+
+# The order.
+
+
+@compiled
+def page_key(state: State, page: int) -> float:
+    """The clock time at which a page is due."""
+    pages = state.pages
+    wait = pages.wait[page]
+    if pages.lean[page] < 0.0:
+        wait = NEVER
+    elif wait < NEVER:
+        wait *= (state.numbers[PRICE] / pages.level[page]) ** (1.0 / pages.lean[page])
+    return clock_at(state, pages.group[page], pages.last[page]) + wait
+
+
+@compiled
+def group_due(state: State, group: int, now: float) -> float:
+    """The real time at which a group's clock reaches its first page, if its speed stays."""
+    key = state.page_heaps.key[state.groups.root[group]]
+    speed = state.groups.speed[group, state.counters[BIN] % BINS]
+    return now + (key - clock_at(state, group, now)) / max(speed, 1e-6)
+
+
+@compiled
+def place_group(state: State, group: int, now: float, queued: bool) -> None:
+    """Put a group where its first page says; out of the heap if it has none."""
+    counters = state.counters
+    if queued:
+        counters[TOP] = take_out(state.group_heap, counters[TOP], group)
+    if state.groups.root[group] >= 0:
+        counters[TOP] = insert(state.group_heap, counters[TOP], group, group_due(state, group, now))
+
+
+@compiled
+def queue_page(state: State, page: int, now: float) -> None:
+    """A page that is out waits again."""
+    group = state.pages.group[page]
+    queued = state.groups.root[group] >= 0
+    first = state.groups.root[group]
+    state.groups.root[group] = insert(state.page_heaps, first, page, page_key(state, page))
+    state.pages.status[page] = WAITING
+    if state.groups.root[group] != first:
+        place_group(state, group, now, queued)
+
+
+@compiled
+def unqueue_page(state: State, page: int, now: float) -> None:
+    """A page that waits is taken out."""
+    group = state.pages.group[page]
+    first = state.groups.root[group]
+    state.groups.root[group] = take_out(state.page_heaps, first, page)
+    state.pages.status[page] = OUT
+    if page == first:
+        place_group(state, group, now, True)
+
+
+@compiled
+def collect(pool: Entries, root: int, out: NDArray[np.int32]) -> int:
+    """Write all entries of a heap; return how many."""
+    if root < 0:
+        return 0
+    out[0] = root
+    count = 1
+    done = 0
+    while done < count:
+        entry = pool.child[out[done]]
+        while entry >= 0:
+            out[count] = entry
+            count += 1
+            entry = pool.after[entry]
+        done += 1
+    return count
+
+
+@compiled
+def renew(state: State, page: int) -> None:
+    """How long a page waits, from what is believed now."""
+    posterior(state, page)
+    solve_wait(state, page)
+
+
+@compiled
+def follow_price(state: State, page: int) -> None:
+    """Solve for the wait anew if the price has left the reach of the slope."""
+    pages, price = state.pages, state.numbers[PRICE]
+    if pages.lean[page] < 0.0:
+        if price < pages.level[page] / 0.92:
+            renew(state, page)
+    elif not 0.8 < price / pages.level[page] < 1.25 or pages.lean[page] < 0.3:
+        renew(state, page)
+
+
+@compiled
+def log_value(state: State, page: int, elapsed: float) -> float:
+    """ln of the value of an access after this clock time; roughly, where it is not near the price."""
+    pages = state.pages
+    if not pages.level[page] > 0.0:
+        return -700.0
+    far = math.log(max(elapsed, 1e-300) / pages.wait[page]) * abs(pages.lean[page])
+    if far > 0.3:
+        posterior(state, page)
+        return math.log(max(value(state, page, elapsed), 1e-300))
+    return math.log(pages.level[page]) + far
+
+
+@compiled
+def find_price(state: State, now: float, ahead: float, wanted: int) -> None:
+    """The price that as many pages as there will be accesses have reached, a time `ahead` from now."""
+    pages, groups = state.pages, state.groups
+    fineness = 50.0
+    counts = np.zeros(1001, dtype=np.int64)
+    centre = math.log(state.numbers[PRICE])
+    for page in range(pages.status.size):
+        if pages.status[page] == WAITING:
+            group = pages.group[page]
+            elapsed = clock_at(state, group, now) - clock_at(state, group, pages.last[page])
+            elapsed += groups.speed[group, state.counters[BIN] % BINS] * ahead
+            place = int(500.5 + fineness * (log_value(state, page, elapsed) - centre))
+            counts[min(max(place, 0), 1000)] += 1
+    found = 0
+    place = 1000
+    while place > 0 and found + counts[place] < wanted:
+        found += counts[place]
+        place -= 1
+    state.numbers[PRICE] *= math.exp((place - 502) / fineness)
+
+
+@compiled
+def reorder(state: State, now: float) -> None:
+    """A new price; all pages and groups in the order that it gives."""
+    groups, counters, members = state.groups, state.counters, state.members
+    batch = max(1, counters[PAGES] // 32)
+    find_price(state, now, 0.5 * batch * state.numbers[GAP], batch)
+    counters[TOP] = -1
+    for group in range(counters[GROUPS]):
+        count = collect(state.page_heaps, groups.root[group], members)
+        root = -1
+        for i in range(count):
+            follow_price(state, members[i])
+            root = insert(state.page_heaps, root, members[i], page_key(state, members[i]))
+        groups.root[group] = root
+        counters[REKEYED] += count
+        if root >= 0:
+            counters[TOP] = insert(state.group_heap, counters[TOP], group, group_due(state, group, now))
+
+
+@compiled
+def take(state: State, now: float) -> int:
+    """The page that is due first goes out; −1 if none waits. Call it with rising times."""
+    counters, groups = state.counters, state.groups
+    advance_clocks(state, now)
+    if counters[ACCESSES] >= counters[NEXT_SPEEDS]:
+        speeds(state)
+        reorder(state, now)
+        counters[NEXT_SPEEDS] = counters[ACCESSES] + max(8, counters[PAGES] // 32)
+    for attempt in range(24):
+        group = counters[TOP]
+        if group < 0:
+            return -1
+        page = groups.root[group]
+        key = page_key(state, page)
+        if attempt == 23 or key <= state.page_heaps.key[page] + 1e-9 * state.numbers[WIDTH]:
+            break
+        # Its clock was set back since the key was computed: it is due later.
+        groups.root[group] = insert(state.page_heaps, pop(state.page_heaps, page), page, key)
+        place_group(state, group, now, True)
+    unqueue_page(state, page, now)
+    return page
+
+
+@compiled
+def record(state: State, page: int, now: float, kind: int, dated: float) -> None:
+    """An access of a page that is out: learn from it, and let the page wait again."""
+    pages, counters, numbers = state.pages, state.counters, state.numbers
+    advance_clocks(state, now)
+    if pages.fresh[page]:
+        pages.fresh[page] = False
+        pages.last[page] = now
+        if kind == DATED and state.rules[KNOWN] == 0:
+            learn_row(state, page, 0.0, kind, clock_at(state, pages.group[page], now) - clock_at(state, pages.group[page], dated))
+    elif now > pages.last[page]:
+        group = pages.group[page]
+        elapsed = max(clock_at(state, group, now) - clock_at(state, group, pages.last[page]), 1e-9 * numbers[WIDTH])
+        posterior(state, page)
+        if state.rules[KNOWN] == 0:
+            age = clock_at(state, group, now) - clock_at(state, group, dated) if kind == DATED else 0.0
+            if state.rules[TICKING]:
+                learn_clocks(state, page, now, elapsed, kind, dated)
+            learn_row(state, page, elapsed, kind, age)
+        pages.last[page] = now
+    counters[ACCESSES] += 1
+    if state.rules[KNOWN] == 0 and counters[ACCESSES] >= counters[NEXT_PRIOR]:
+        learn_prior(state)
+        counters[NEXT_PRIOR] = counters[ACCESSES] + max(8, counters[PAGES] // 2)
+    renew(state, page)
+    queue_page(state, page, now)
+
+
+@compiled
+def forget(state: State, page: int, now: float) -> None:
+    """A page is no more; its slot is free."""
+    if state.pages.status[page] == WAITING:
+        unqueue_page(state, page, now)
+    state.pages.status[page] = FREE
+    state.free[state.counters[SPARE]] = page
+    state.counters[SPARE] += 1
+    state.counters[PAGES] -= 1
+
+
+@compiled
+def move(state: State, page: int, group: int, now: float) -> None:
+    """Put a page into another group."""
+    waiting = state.pages.status[page] == WAITING
+    if waiting:
+        unqueue_page(state, page, now)
+    state.pages.group[page] = group
+    if waiting:
+        queue_page(state, page, now)
+
+
+@compiled
+def settle(state: State, page: int, now: float) -> None:
+    """A page that is out waits for its due time, from what is believed."""
+    renew(state, page)
+    queue_page(state, page, now)
+
+
+@compiled
+def rebuild_all(state: State, now: float, revalue: bool) -> None:
+    """Put every page that waits into the heap of its group, all groups in order."""
+    pages, groups, counters = state.pages, state.groups, state.counters
+    advance_clocks(state, now)
+    speeds(state)
+    groups.root[:] = -1
+    for page in range(pages.status.size):
+        if revalue and pages.status[page] != FREE:
+            renew(state, page)
+        if pages.status[page] == WAITING:
+            group = pages.group[page]
+            groups.root[group] = insert(state.page_heaps, groups.root[group], page, page_key(state, page))
+    reorder(state, now)
