@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recrawl._compiled import compiled
+from recrawl._compiled import compiled, compiled_inline
 from recrawl.revisit._kernels import gain, solve_gap
 from recrawl.revisit._pairing import Entries, insert, pop, take_out
 
 BINS = 64
 
 # Places in State.numbers.
-WIDTH, ORIGIN, PRICE, SHRINK, CAP, STAY, GAP = 0, 1, 2, 3, 4, 5, 6
+WIDTH, ORIGIN, PRICE, SHRINK, CAP, LOG_PRICE, GAP = 0, 1, 2, 3, 4, 5, 6
 # Places in State.counters.
 BIN, TOP, PAGES, GROUPS, ACCESSES, NEXT_SPEEDS, NEXT_PRIOR, REBUILDS, REKEYED, SPARE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 # Places in State.rules.
@@ -31,8 +31,7 @@ FREE, WAITING, OUT = 0, 1, 2
 UNCHANGED, CHANGED, DATED = 0, 1, 2
 
 NEVER = 1e30
-_FEW = 0.03  # a clock that moved by less leaves the order of its pages as it is
-_PRICE_MOVE = 0.05
+SHARE = 20  # pages and price are put in order anew after this part of N accesses
 
 
 class Pages(NamedTuple):
@@ -41,9 +40,10 @@ class Pages(NamedTuple):
     last: NDArray[np.float64]
     loglik: NDArray[np.float32]
     rate: NDArray[np.float32]
-    wait: NDArray[np.float32]
-    lean: NDArray[np.float32]  # how the value grows at `wait`: d ln value / d ln time; < 0: it never reaches the price
-    level: NDArray[np.float32]  # the price that `wait` belongs to
+    wait: NDArray[np.float32]  # ln of the clock time at which the value of an access reaches `level`
+    level: NDArray[np.float32]  # ln of a value: the price when `wait` was solved for, less if it is out of reach
+    lean: NDArray[np.float32]  # how the value grows there: d ln value / d ln time; < 0: the price is out of reach
+    most: NDArray[np.float32]  # ln of what an access can be worth at most
     weight: NDArray[np.float32]
     group: NDArray[np.int32]
     status: NDArray[np.uint8]
@@ -59,6 +59,7 @@ class Groups(NamedTuple):
     speed: NDArray[np.float32]
     since: NDArray[np.float32]  # clock at the start of each bin, from `base` on
     base: NDArray[np.float64]  # clock at the start of the oldest bin
+    clock: NDArray[np.float64]  # at the last reordering
     root: NDArray[np.int32]
 
 
@@ -84,7 +85,7 @@ class State(NamedTuple):
 # The clocks.
 
 
-@compiled
+@compiled_inline
 def clock_at(state: State, group: int, time: float) -> float:
     """The clock of a group at a time up to now; before the live bins it went at speed 1."""
     groups, now_bin = state.groups, state.counters[BIN]
@@ -95,7 +96,7 @@ def clock_at(state: State, group: int, time: float) -> float:
     if number < oldest:
         return groups.base[group] - (oldest - place) * width
     number = min(number, now_bin)
-    column = number % BINS
+    column = number & (BINS - 1)
     return groups.base[group] + groups.since[group, column] + groups.speed[group, column] * (place - number) * width
 
 
@@ -109,7 +110,7 @@ def speeds(state: State) -> None:
         parent = groups.parent[group]
         total = 0.0
         for number in range(oldest, oldest + BINS):
-            column = number % BINS
+            column = number & (BINS - 1)
             groups.since[group, column] = total
             if state.rules[TICKING]:
                 above = groups.speed[parent, column] if parent >= 0 else 1.0
@@ -129,7 +130,7 @@ def advance_clocks(state: State, now: float) -> None:
     steps = number - counters[BIN]
     for group in range(counters[GROUPS]):
         for step in range(1, min(steps, BINS) + 1):
-            column = (counters[BIN] + step) % BINS
+            column = (counters[BIN] + step) & (BINS - 1)
             groups.base[group] += groups.speed[group, column] * width
             groups.changes[group, column] = 0.0
             groups.exposure[group, column] = 0.0
@@ -137,7 +138,6 @@ def advance_clocks(state: State, now: float) -> None:
         groups.base[group] += max(0, steps - BINS) * width
     counters[BIN] = number
     speeds(state)
-    counters[NEXT_SPEEDS] = counters[ACCESSES]  # the order follows at the next access
 
 
 # The belief about a page.
@@ -181,12 +181,15 @@ def solve_wait(state: State, page: int) -> None:
     Newton steps in ln τ inside a bracket, from the last answer.
     """
     pages, rates, weights = state.pages, state.rates, state.scratch
-    price, weight, before = state.numbers[PRICE], pages.weight[page], pages.wait[page]
-    pages.level[page] = price
-    pages.wait[page] = NEVER
+    price, weight, y = state.numbers[PRICE], pages.weight[page], pages.wait[page]
+    pages.level[page] = math.log(price)
     pages.lean[page] = 1.0
+    pages.most[page] = NEVER
+    if not weight > 0.0:
+        worthless(pages, page)
+        return
     if state.rules[RULE] == PROPORTIONAL:
-        pages.wait[page] = price / pages.rate[page]
+        pages.wait[page] = math.log(price / pages.rate[page])
         return
     if state.rules[KNOWN]:
         known_wait(state, page)
@@ -196,16 +199,13 @@ def solve_wait(state: State, page: int) -> None:
     for k in range(rates.size):
         most += weights[k] / rates[k]
         mean += weights[k] * rates[k]
-    if not most * weight > 0.0:
-        pages.level[page] = 0.0
-        return
+    pages.most[page] = math.log(most * weight)
     out_of_reach = price >= 0.995 * most * weight
-    if out_of_reach:
-        pages.level[page] = 0.9 * most * weight
-    level = pages.level[page] / weight
+    level = 0.9 * most if out_of_reach else price / weight
     low = 0.5 * math.log(2.0 * level / mean)  # the value is below E[λ]τ²/2
     high = math.inf
-    y = max(low, math.log(before)) if 0.0 < before < NEVER else low
+    y = max(low, y)
+    worth, slope = 1.0, 1.0
     for _ in range(60):
         worth, slope = _worth(rates, weights, math.exp(y))
         if worth < level:
@@ -218,10 +218,20 @@ def solve_wait(state: State, page: int) -> None:
             forward = 0.5 * (low + high) if high < math.inf else y + 1.0
         moved = abs(forward - y)
         y = forward
-        if moved < 1e-3:
+        if moved < 1e-2:
             break
-    pages.wait[page] = math.exp(y)
+    pages.level[page] = math.log(level * weight)
+    pages.wait[page] = y
     pages.lean[page] = min(max(slope / worth, 0.05), 2.0) * (-1.0 if out_of_reach else 1.0)
+
+
+@compiled
+def worthless(pages: Pages, page: int) -> None:
+    """No access of this page is ever worth anything."""
+    pages.level[page] = -NEVER
+    pages.most[page] = -NEVER
+    pages.lean[page] = -1.0
+    pages.wait[page] = 0.0
 
 
 @compiled
@@ -246,17 +256,17 @@ def _worth(rates: NDArray[np.float64], weights: NDArray[np.float64], tau: float)
 def known_wait(state: State, page: int) -> None:
     """The same for a page whose rate is known."""
     pages, rate, price = state.pages, state.known[page], state.numbers[PRICE]
-    if not (rate > 0.0 and pages.weight[page] > 0.0):
-        pages.level[page] = 0.0
+    if not rate > 0.0:
+        worthless(pages, page)
         return
-    part = price * rate / pages.weight[page]
-    out_of_reach = part >= 0.995
-    if out_of_reach:
-        part = 0.9
-        pages.level[page] = 0.9 * pages.weight[page] / rate
-    z = solve_gap(part, 2)
-    pages.wait[page] = z / rate
-    pages.lean[page] = z * z * math.exp(-z) / part * (-1.0 if out_of_reach else 1.0)
+    most = pages.weight[page] / rate
+    out_of_reach = price >= 0.995 * most
+    level = 0.9 * most if out_of_reach else price
+    z = solve_gap(level / most, 2)
+    pages.most[page] = math.log(most)
+    pages.level[page] = math.log(level)
+    pages.wait[page] = math.log(z / rate)
+    pages.lean[page] = z * z * math.exp(-z) * most / level * (-1.0 if out_of_reach else 1.0)
 
 
 @compiled
@@ -300,7 +310,7 @@ def learn_clocks(state: State, page: int, now: float, elapsed: float, kind: int,
         overlap = min(now, origin + (number + 1) * width) - left
         if overlap <= 0.0:
             continue
-        column = number % BINS
+        column = number & (BINS - 1)
         share = expected * groups.speed[leaf, column] * overlap / elapsed
         group = leaf
         while group >= 0:
@@ -308,7 +318,7 @@ def learn_clocks(state: State, page: int, now: float, elapsed: float, kind: int,
             groups.changes[group, column] += share
             group = groups.parent[group]
     if kind == DATED and dated >= origin + oldest * width:
-        column = int(math.floor((dated - origin) / width)) % BINS
+        column = int(math.floor((dated - origin) / width)) & (BINS - 1)
         group = leaf
         while group >= 0:
             groups.changes[group, column] += 1.0
@@ -327,34 +337,36 @@ def learn_prior(state: State) -> None:
             for k in range(size):
                 total[k] += state.scratch[k]
             count += 1
+    moved = 0.0
     if count > 0:
         for k in range(size):
-            state.prior[k] = 0.98 * total[k] / count + 0.02 / size
-    for page in range(state.pages.status.size):
-        if state.pages.status[page] == WAITING:
-            renew(state, page)
+            mass = 0.98 * total[k] / count + 0.02 / size
+            moved += abs(mass - state.prior[k])
+            state.prior[k] = mass
+    if moved > 0.02:
+        for page in range(state.pages.status.size):
+            if state.pages.status[page] == WAITING:
+                renew(state, page)
 
 
 # The order.
 
 
-@compiled
+@compiled_inline
 def page_key(state: State, page: int) -> float:
     """The clock time at which a page is due."""
     pages = state.pages
-    wait = pages.wait[page]
     if pages.lean[page] < 0.0:
-        wait = NEVER
-    elif wait < NEVER:
-        wait *= (state.numbers[PRICE] / pages.level[page]) ** (1.0 / pages.lean[page])
+        return NEVER
+    wait = math.exp(pages.wait[page] + (state.numbers[LOG_PRICE] - pages.level[page]) / max(pages.lean[page], 0.3))
     return clock_at(state, pages.group[page], pages.last[page]) + wait
 
 
-@compiled
+@compiled_inline
 def group_due(state: State, group: int, now: float) -> float:
     """The real time at which a group's clock reaches its first page, if its speed stays."""
     key = state.page_heaps.key[state.groups.root[group]]
-    speed = state.groups.speed[group, state.counters[BIN] % BINS]
+    speed = state.groups.speed[group, state.counters[BIN] & (BINS - 1)]
     return now + (key - clock_at(state, group, now)) / max(speed, 1e-6)
 
 
@@ -416,64 +428,65 @@ def renew(state: State, page: int) -> None:
     solve_wait(state, page)
 
 
-@compiled
-def follow_price(state: State, page: int) -> None:
-    """Solve for the wait anew if the price has left the reach of the slope."""
-    pages, price = state.pages, state.numbers[PRICE]
-    if pages.lean[page] < 0.0:
-        if price < pages.level[page] / 0.92:
-            renew(state, page)
-    elif not 0.8 < price / pages.level[page] < 1.25 or pages.lean[page] < 0.3:
-        renew(state, page)
-
-
-@compiled
-def log_value(state: State, page: int, elapsed: float) -> float:
-    """ln of the value of an access after this clock time; roughly, where it is not near the price."""
+@compiled_inline
+def price_has_left(state: State, page: int) -> bool:
+    """Is the price out of the reach of the slope at the page's wait?"""
     pages = state.pages
-    if not pages.level[page] > 0.0:
-        return -700.0
-    far = math.log(max(elapsed, 1e-300) / pages.wait[page]) * abs(pages.lean[page])
-    if far > 0.3:
-        posterior(state, page)
-        return math.log(max(value(state, page, elapsed), 1e-300))
-    return math.log(pages.level[page]) + far
+    off = state.numbers[LOG_PRICE] - pages.level[page]
+    if pages.lean[page] < 0.0:
+        return off < 0.08 and pages.level[page] > -NEVER
+    return abs(off) > 0.2
 
 
 @compiled
-def find_price(state: State, now: float, ahead: float, wanted: int) -> None:
-    """The price that as many pages as there will be accesses have reached, a time `ahead` from now."""
-    pages, groups = state.pages, state.groups
+def find_price(state: State, ahead: float, wanted: int) -> None:
+    """The price that as many pages as there will be accesses have reached, a time `ahead` from now.
+
+    Near its wait the value of a page is a power of time, far beyond it the most that it can be.
+    """
+    pages, groups, numbers = state.pages, state.groups, state.numbers
     fineness = 50.0
     counts = np.zeros(1001, dtype=np.int64)
-    centre = math.log(state.numbers[PRICE])
+    column = state.counters[BIN] & (BINS - 1)
     for page in range(pages.status.size):
         if pages.status[page] == WAITING:
             group = pages.group[page]
-            elapsed = clock_at(state, group, now) - clock_at(state, group, pages.last[page])
-            elapsed += groups.speed[group, state.counters[BIN] % BINS] * ahead
-            place = int(500.5 + fineness * (log_value(state, page, elapsed) - centre))
-            counts[min(max(place, 0), 1000)] += 1
+            elapsed = groups.clock[group] - clock_at(state, group, pages.last[page])
+            elapsed += groups.speed[group, column] * ahead
+            worth = pages.level[page] + (math.log(max(elapsed, 1e-300)) - pages.wait[page]) * abs(pages.lean[page])
+            place = 500.5 + fineness * (min(worth, pages.most[page]) - numbers[LOG_PRICE])
+            counts[int(min(max(place, 0.0), 1000.0))] += 1
     found = 0
     place = 1000
     while place > 0 and found + counts[place] < wanted:
         found += counts[place]
         place -= 1
-    state.numbers[PRICE] *= math.exp((place - 502) / fineness)
+    # A little below, so that pages that are worth just that are reached.
+    set_price(state, numbers[PRICE] * math.exp((place - 502) / fineness))
+
+
+@compiled
+def set_price(state: State, price: float) -> None:
+    """Change the price."""
+    state.numbers[PRICE] = price
+    state.numbers[LOG_PRICE] = math.log(price)
 
 
 @compiled
 def reorder(state: State, now: float) -> None:
     """A new price; all pages and groups in the order that it gives."""
     groups, counters, members = state.groups, state.counters, state.members
-    batch = max(1, counters[PAGES] // 32)
-    find_price(state, now, 0.5 * batch * state.numbers[GAP], batch)
+    for group in range(counters[GROUPS]):
+        groups.clock[group] = clock_at(state, group, now)
+    batch = max(1, counters[PAGES] // SHARE)
+    find_price(state, 0.5 * batch * state.numbers[GAP], batch)
     counters[TOP] = -1
     for group in range(counters[GROUPS]):
         count = collect(state.page_heaps, groups.root[group], members)
         root = -1
         for i in range(count):
-            follow_price(state, members[i])
+            if price_has_left(state, members[i]):
+                renew(state, members[i])
             root = insert(state.page_heaps, root, members[i], page_key(state, members[i]))
         groups.root[group] = root
         counters[REKEYED] += count
@@ -489,7 +502,7 @@ def take(state: State, now: float) -> int:
     if counters[ACCESSES] >= counters[NEXT_SPEEDS]:
         speeds(state)
         reorder(state, now)
-        counters[NEXT_SPEEDS] = counters[ACCESSES] + max(8, counters[PAGES] // 32)
+        counters[NEXT_SPEEDS] = counters[ACCESSES] + max(8, counters[PAGES] // SHARE)
     for attempt in range(24):
         group = counters[TOP]
         if group < 0:
@@ -569,6 +582,7 @@ def rebuild_all(state: State, now: float, revalue: bool) -> None:
     advance_clocks(state, now)
     speeds(state)
     groups.root[:] = -1
+    set_price(state, state.numbers[PRICE])
     for page in range(pages.status.size):
         if revalue and pages.status[page] != FREE:
             renew(state, page)

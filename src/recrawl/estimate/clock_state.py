@@ -30,6 +30,7 @@ def empty_state(rule: str, budget: float, round_time: float, start: float) -> ke
     numbers[kernel.WIDTH] = round_time / _BINS_PER_ROUND
     numbers[kernel.ORIGIN] = start
     numbers[kernel.PRICE] = 1.0 if rule == "proportional" else 0.2 * round_time
+    numbers[kernel.LOG_PRICE] = math.log(numbers[kernel.PRICE])
     numbers[kernel.SHRINK], numbers[kernel.CAP] = 1.5, 64.0
     numbers[kernel.GAP] = 1.0 / budget
     counters = np.zeros(10, dtype=np.int64)
@@ -43,7 +44,7 @@ def empty_state(rule: str, budget: float, round_time: float, start: float) -> ke
         group_heap=entries(1),
         rates=rates,
         log_rates=np.log(rates),
-        prior=np.full(_POINTS, 1.0 / _POINTS),
+        prior=_first_prior(rates * round_time),
         numbers=numbers,
         counters=counters,
         rules=np.array([rule == "optimal", order, rule == "known"], dtype=np.int64),
@@ -54,6 +55,12 @@ def empty_state(rule: str, budget: float, round_time: float, start: float) -> ke
     )
 
 
+def _first_prior(changes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Before anything is learnt: about one change in two rounds, within a factor of twenty."""
+    mass = np.exp(-0.5 * (np.log(2.0 * changes) / 1.5) ** 2)
+    return np.asarray(0.98 * mass / mass.sum() + 0.02 / mass.size)
+
+
 def _page_arrays(size: int) -> kernel.Pages:
     return kernel.Pages(
         last=np.zeros(size),
@@ -62,6 +69,7 @@ def _page_arrays(size: int) -> kernel.Pages:
         wait=np.zeros(size, dtype=np.float32),
         lean=np.ones(size, dtype=np.float32),
         level=np.zeros(size, dtype=np.float32),
+        most=np.zeros(size, dtype=np.float32),
         weight=np.zeros(size, dtype=np.float32),
         group=np.zeros(size, dtype=np.int32),
         status=np.zeros(size, dtype=np.uint8),
@@ -79,6 +87,7 @@ def _group_arrays(parent: NDArray[np.int32]) -> kernel.Groups:
         speed=np.ones(bins, dtype=np.float32),
         since=np.zeros(bins, dtype=np.float32),
         base=np.zeros(size),
+        clock=np.zeros(size),
         root=np.full(size, -1, dtype=np.int32),
     )
 
@@ -136,8 +145,9 @@ def rescaled(
     state.log_rates[:] = np.log(state.rates)
     state.pages.loglik[:] = _shifted(state.pages.loglik, steps)
     state.pages.loglik[:] -= state.pages.loglik.max(axis=1, keepdims=True, initial=-np.inf)
-    prior = np.exp(_shifted(np.log(state.prior)[None, :], steps)[0])
-    state.prior[:] = 0.98 * prior / prior.sum() + 0.02 / _POINTS
+    if state.counters[kernel.ACCESSES] > 0:
+        prior = np.exp(_shifted(np.log(state.prior)[None, :], steps)[0])
+        state.prior[:] = 0.98 * prior / prior.sum() + 0.02 / _POINTS
     _rebin(state, ratio, now)
     numbers[kernel.PRICE] *= ratio
     kernel.rebuild_all(state, now, True)

@@ -130,11 +130,29 @@ class GroupClocks:
         kernel.forget(self.state, slot, now)
         self._unsettled += 1
 
+    def name_of(self, slot: int) -> str:
+        """The name of a page."""
+        self._check(slot)
+        return self._names[slot]
+
+    def slots(self) -> list[int]:
+        """Slots of all pages."""
+        from recrawl.estimate._clock_kernels import FREE
+
+        return [int(slot) for slot in np.flatnonzero(self.state.pages.status != FREE)]
+
     def _check(self, slot: int) -> None:
         from recrawl.estimate._clock_kernels import FREE
 
         if not 0 <= slot < len(self._names) or self.state.pages.status[slot] == FREE:
             raise InvalidModel(f"slot {slot} holds no page")
+
+    def set_budget(self, budget: float) -> None:
+        """Another number of accesses per unit of time, from now on."""
+        from recrawl.estimate._clock_kernels import GAP
+
+        self.budget = positive("budget", budget)
+        self.state.numbers[GAP] = 1.0 / self.budget
 
     # Accesses.
 
@@ -157,6 +175,16 @@ class GroupClocks:
         if self.state.pages.status[slot] == kernel.WAITING:
             kernel.unqueue_page(self.state, slot, now)
         kernel.record(self.state, slot, now, *_kind(changed, last_modified))
+
+    def give_back(self, slot: int, now: float) -> None:
+        """A page that is out was not accessed: it waits again."""
+        from recrawl.estimate import _clock_kernels as kernel
+
+        self._check(slot)
+        if self.state.pages.fresh[slot]:
+            self._newcomers.append(slot)
+        elif self.state.pages.status[slot] == kernel.OUT:
+            kernel.settle(self.state, slot, now)
 
     def maintain(self, now: float) -> None:
         """Groups, bins and the grid of rates follow when the number of pages or the budget has moved far."""
@@ -182,6 +210,61 @@ class GroupClocks:
                 if prefix in self._group_of:
                     return self._group_of[prefix]
         return 0
+
+
+    # Keeping it.
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """Everything, as arrays: what `restore` needs to go on exactly."""
+        found: dict[str, NDArray[np.generic]] = {}
+        for name, value in self.state._asdict().items():
+            if isinstance(value, tuple):
+                found |= {f"{name}.{part}": array.copy() for part, array in value._asdict().items()}
+            else:
+                found[name] = value.copy()
+        found["rule"] = np.array(RULES.index(self.rule))
+        found["scalars"] = np.array([self.budget, self._round, self._grouped, self._unsettled])
+        found["newcomers"] = np.array(self._newcomers, dtype=np.int64)
+        found |= _pack("names", [name.encode("utf-8", "surrogateescape") for name in self._names])
+        return found | _pack("prefixes", list(self._group_of))
+
+    @classmethod
+    def restore(cls, arrays: Mapping[str, NDArray[np.generic]]) -> GroupClocks:
+        """The clocks that `arrays` were taken from."""
+        budget, round_time, grouped, unsettled = (float(value) for value in arrays["scalars"])
+        clocks = cls(budget, rule=RULES[int(arrays["rule"])])
+        clocks._round, clocks._grouped, clocks._unsettled = round_time, int(grouped), int(unsettled)
+        clocks._newcomers = deque(int(slot) for slot in arrays["newcomers"])
+        clocks._names = [name.decode("utf-8", "surrogateescape") for name in _unpack("names", arrays)]
+        clocks._group_of = {prefix: number for number, prefix in enumerate(_unpack("prefixes", arrays))}
+        fields = {}
+        for name, value in clocks.state._asdict().items():
+            if isinstance(value, tuple):
+                parts = {part: np.array(arrays[f"{name}.{part}"]) for part in value._asdict()}
+                fields[name] = type(value)(**parts)
+            else:
+                fields[name] = np.array(arrays[name])
+        clocks.state = clocks.state._replace(**fields)
+        return clocks
+
+    @property
+    def bytes_per_page(self) -> float:
+        """Memory of the arrays, groups included, over the number of pages."""
+        total = 0
+        for value in self.state:
+            total += sum(array.nbytes for array in value) if isinstance(value, tuple) else value.nbytes
+        return total / max(len(self), 1)
+
+
+def _pack(name: str, parts: list[bytes]) -> dict[str, NDArray[np.generic]]:
+    lengths = np.array([len(part) for part in parts], dtype=np.int64)
+    return {f"{name}.text": np.frombuffer(b"".join(parts), dtype=np.uint8), f"{name}.lengths": lengths}
+
+
+def _unpack(name: str, arrays: Mapping[str, NDArray[np.generic]]) -> list[bytes]:
+    text = arrays[f"{name}.text"].tobytes()
+    ends = np.cumsum(arrays[f"{name}.lengths"])
+    return [text[end - size : end] for end, size in zip(ends, arrays[f"{name}.lengths"], strict=True)]
 
 
 def _kind(changed: bool, last_modified: float | None) -> tuple[int, float]:
