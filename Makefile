@@ -34,7 +34,7 @@ format: $(READY) ## rewrite files in the house format
 bench: $(READY) ## speed and quality, each as a ratio to a named baseline
 	@$(BIN)/python -m benchmarks
 
-requirements: ## compile the pinned, hashed requirement files anew
+requirements: $(READY) ## compile the pinned, hashed requirement files anew
 	@sh scripts/requirements.sh
 
 clean: ## remove what the targets made

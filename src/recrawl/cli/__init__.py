@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from recrawl._version import __version__
-from recrawl.cli import papers, plan, simulate
+from recrawl.cli import control, fit, fleet, papers, plan, simulate, simulate_control, simulate_fleet
 from recrawl.errors import ConfigError, InvalidModel, RecrawlError
 
 __all__ = ["app", "main"]
@@ -43,7 +43,12 @@ def _root(
 
 
 plan.register(app)
+fleet.register(app)
+control.register(app)
+fit.register(app)
 simulate.register(app)
+simulate_fleet.register(simulate.app)
+simulate_control.register(simulate.app)
 papers.register(app)
 
 

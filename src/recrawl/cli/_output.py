@@ -65,18 +65,20 @@ def print_table(
     """Print a table; the first `left` columns are words, the rest numbers."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(
-        title=title, caption=caption, title_justify="left", caption_justify="left", header_style="bold"
-    )
+    table = Table(header_style="bold")
     for place, name in enumerate(columns):
         table.add_column(name, justify="left" if place < left else "right", overflow="fold")
     for row in rows:
-        table.add_row(*[cell.replace("[", r"\[") for cell in row])
+        table.add_row(*[Text(cell) for cell in row])
     stream = file or sys.stdout
     # A pipe has no width of its own; a narrow default would cut numbers apart.
     width = None if stream.isatty() else 140
-    Console(file=stream, width=width, soft_wrap=False, highlight=False).print(table)
+    console = Console(file=stream, width=width, soft_wrap=False, highlight=False, markup=False)
+    for part in (title, table, caption):
+        if part is not None:
+            console.print(part)
 
 
 @contextmanager

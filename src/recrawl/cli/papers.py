@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -52,3 +53,52 @@ def schedule(as_json: Json = False) -> None:
     from recrawl.papers.schedule import rows
 
     print_rows("Optimal Robot Scheduling for Web Search Engines", rows(), as_json)
+
+
+@app.command()
+def fleet(
+    as_json: Json = False,
+    plots: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write Figures 2-8 there, each as PNG and as CSV.")
+    ] = None,
+) -> None:
+    """Talim, Liu, Nain, Coffman: how many robots?
+
+    Example: recrawl papers fleet --plots figures
+    """
+    from recrawl.cli._figures import draw_figures, print_figures
+    from recrawl.papers.fleet import rows
+    from recrawl.papers.fleet_figures import figures
+
+    print_rows("Optimizing the Number of Robots for Web Search Engines", rows(), as_json)
+    if plots is None and as_json:
+        return
+    drawn = figures()
+    if not as_json:
+        print_figures(drawn)
+    if plots is not None:
+        draw_figures(drawn, plots)
+
+
+@app.command()
+def threshold(
+    as_json: Json = False,
+    plots: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write Figures 1-4 there, each as PNG and as CSV.")
+    ] = None,
+) -> None:
+    """Avrachenkov, Dudin, Klimenok, Nain, Semenova: when to switch robots on and off?
+
+    Example: recrawl papers threshold --plots figures
+    """
+    from recrawl.cli._figures import draw_figures, print_figures
+    from recrawl.papers.threshold import figures, rows
+
+    print_rows("Optimal Threshold Control by the Robots of Web Search Engines", rows(), as_json)
+    if plots is None and as_json:
+        return
+    drawn = figures()
+    if not as_json:
+        print_figures(drawn)
+    if plots is not None:
+        draw_figures(drawn, plots, prefix="threshold-figure")

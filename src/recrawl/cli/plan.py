@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,7 @@ from recrawl.cli._inputs import (
     SiteRate,
     read_limits,
 )
+from recrawl.cli._plan_output import curve_points, draw_plan, print_curve, print_split, write_plan
 
 if TYPE_CHECKING:
     from recrawl.laws import Law
@@ -46,6 +48,9 @@ def plan(
         typer.Option(metavar="R", help="Find the budget whose best obsolescence is R, from 0 to 1."),
     ] = None,
     robots: Robots = 1,
+    split: Annotated[
+        bool, typer.Option("--split", help="Give each robot its own pages instead of one order.")
+    ] = False,
     policy: Annotated[
         str,
         typer.Option(
@@ -67,6 +72,9 @@ def plan(
         int | None,
         typer.Option(metavar="N", min=1, help="Accesses over which a cost without closed form is measured."),
     ] = None,
+    curve: Annotated[
+        bool, typer.Option("--curve", help="Add what budgets from 1/16 to 16 times this one would give.")
+    ] = False,
     all_pages: Annotated[
         bool,
         typer.Option("--all-pages", help="List every page in the JSON document, however many there are."),
@@ -88,16 +96,30 @@ def plan(
     table = read_pages(pages)
     law = None if access is None else read_law(access)
     limits = read_limits(table, max_interval, min_interval, site_rate)
+    if split:
+        if limits or accesses or target_obsolescence is not None or plot is not None:
+            raise ConfigError(
+                "--split goes with --robots, --access, --budget, --policy, --out and --json only"
+            )
+        print_split(table, law, budget, robots, policy, out, as_json)
+        return
     if target_obsolescence is not None:
         from recrawl.revisit import budget_for
 
         budget = budget_for(table.pages, target_obsolescence, law, limits).budget
     result = _plan(table, law, budget, robots, policy, limits, measure_accesses)
     if out is not None:
-        _write(out, table, result)
+        write_plan(
+            out,
+            table,
+            frequency=result.frequency,
+            access_rate=result.access_rate,
+            obsolescence=result.page_obsolescence,
+        )
     if plot is not None:
-        _draw(plot, result, limits)
-    _report(table, result, limits, robots, target_obsolescence, accesses, all_pages, as_json)
+        draw_plan(plot, result, limits)
+    points = curve_points(result, limits) if curve else []
+    _report(table, result, limits, robots, target_obsolescence, accesses, all_pages, as_json, points)
 
 
 def _plan(
@@ -136,6 +158,7 @@ def _report(
     accesses: int,
     all_pages: bool,
     as_json: bool,
+    points: list[BudgetPoint],
 ) -> None:
     from recrawl.cli._output import print_json
 
@@ -146,11 +169,15 @@ def _report(
             document["target_obsolescence"] = target
         if accesses:
             document["accesses"] = order
+        if points:
+            document["curve"] = [asdict(point) for point in points]
         print_json(document)
     elif accesses:
         sys.stdout.writelines(f"{name}\n" for name in order)
     else:
         _print(table, result, limits, robots)
+        if points:
+            print_curve(points)
 
 
 def _order(table: PageTable, result: Plan, accesses: int) -> list[str]:
@@ -201,27 +228,6 @@ def _basis(result: Plan) -> str:
     if result.short_pages:
         text += f"; {result.short_pages} pages too rare for that count at their lower bound"
     return text
-
-
-def _write(path: Path, table: PageTable, result: Plan) -> None:
-    import numpy as np
-
-    from recrawl.tables import write_table
-
-    columns: dict[str, Any] = {"page": table.names}
-    if result.pages.site is not None:
-        columns["site"] = [table.sites[code] for code in result.pages.site.tolist()]
-    with np.errstate(divide="ignore"):
-        interval = 1.0 / result.access_rate
-    columns |= {
-        "change_rate": result.pages.change_rate,
-        "weight": result.pages.weight,
-        "frequency": result.frequency,
-        "access_rate": result.access_rate,
-        "interval": interval,
-        "obsolescence": result.page_obsolescence,
-    }
-    write_table(path, columns)
 
 
 def _print(table: PageTable, result: Plan, limits: Limits, robots: int) -> None:
@@ -282,53 +288,3 @@ def _what_if(result: Plan, limits: Limits) -> list[tuple[str, str]]:
         except InvalidModel as error:
             answers.append((word, f"not possible: {error}"))
     return answers
-
-
-def _curve(result: Plan, limits: Limits) -> list[BudgetPoint]:
-    import numpy as np
-
-    from recrawl.revisit import budget_curve
-
-    least = limits.least_budget(result.pages) * (1 + 1e-9)
-    budgets = [float(b) for b in result.budget * np.geomspace(1 / 16, 16, 41) if b >= least]
-    return budget_curve(result.pages, budgets, result.access, limits)
-
-
-def _draw(path: Path, result: Plan, limits: Limits) -> None:
-    import numpy as np
-
-    from recrawl.cli._output import new_figure, save_figure
-
-    figure, (left, right) = new_figure(11.0, 4.5, columns=2)
-    points = _curve(result, limits)
-    left.plot(
-        [p.budget for p in points],
-        [100 * p.obsolescence for p in points],
-        color="#1f5aa6",
-        label="lower bound",
-    )
-    left.plot(
-        [result.budget],
-        [100 * result.obsolescence],
-        "o",
-        color="#c0392b",
-        label=f"this plan ({result.policy})",
-    )
-    left.set(xscale="log", xlabel="budget, accesses per unit time", ylabel="obsolescence, %", ylim=(0, None))
-    left.set_title("What would more budget buy?")
-    left.legend(frameon=False)
-    keep = np.random.default_rng(0).permutation(len(result.pages))[:20_000]
-    visited = keep[(result.frequency[keep] > 0) & (result.pages.change_rate[keep] > 0)]
-    dots = right.scatter(
-        result.pages.change_rate[visited],
-        result.access_rate[visited],
-        c=np.log10(result.pages.weight[visited]),
-        s=9,
-        cmap="viridis",
-    )
-    figure.colorbar(dots, ax=right, label="log10 weight")
-    right.set(xscale="log", yscale="log", xlabel="change rate", ylabel="access rate")
-    right.set_title(f"Access rate of each page ({result.never_visited.size} never visited)")
-    for axes in (left, right):
-        axes.grid(alpha=0.3)
-    save_figure(figure, path)

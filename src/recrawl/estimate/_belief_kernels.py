@@ -185,8 +185,8 @@ def due(
                 low = y
             else:
                 high = y
-            # In ln(1 − value/most) against τ the curve is nearly straight for large τ; Newton on the logarithm
-            # of the value is nearly straight for small τ. The second is enough with a bracket.
+            # In ln(1 − value/most) against τ the curve is nearly straight for large τ; Newton on the
+            # logarithm of the value is nearly straight for small τ. The second is enough with a bracket.
             step = (math.log(level) - math.log(value)) * value / max(slope * tau, 1e-300)
             forward = y + min(max(step, -3.0), 3.0)
             if not low < forward < high:

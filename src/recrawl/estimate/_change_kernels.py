@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["maximise"]
+__all__ = ["approximate", "maximise"]
 
 _STEPS = 60
 _CLOSE = 1e-10  # of the logarithm of the rate
@@ -131,3 +131,27 @@ def maximise(
                 break
         rates[page] = math.exp(y)
         informations[page] = max(-curve, information)
+
+
+@compiled
+def approximate(
+    starts: NDArray[np.int64],
+    intervals: NDArray[np.float64],
+    changed: NDArray[np.bool_],
+    rates: NDArray[np.float64],
+) -> None:
+    """y ← y + η_k (I (y + p) − y), η_k = (k + 1)^{−3/4}, p the accesses per time so far."""
+    for page in range(starts.size - 1):
+        first, last = starts[page], starts[page + 1]
+        if first == last:
+            rates[page] = math.nan
+            continue
+        total = 0.0
+        y = 0.0
+        for i in range(first, last):
+            total += intervals[i]
+            k = i - first + 1
+            p = k / total
+            seen = y + p if changed[i] else 0.0
+            y += (seen - y) / (k + 1.0) ** 0.75
+        rates[page] = y

@@ -1,10 +1,11 @@
 """Compiled E-step of Markovian arrival processes, exact and at a cost that does not grow with the gaps.
 
 A gap x is written in base 64 of a small unit: x = r + Σ_l d_l · 64^l · unit, so that e^{Ax} is a product of a
-short series (for r) and one tabulated matrix for each digit. What EM needs of a gap, with f the phase vector before
-it and v the vector behind it, is M = ∫_0^x e^{A(x−u)} v f e^{Au} du. Cut at the digits it is a sum over pieces of
-known length, each with an own rank-one matrix v f; those of equal length are summed over *all* gaps first and
-integrated once at the end, by Horner's rule from the longest pieces to the shortest. Nothing is subtracted.
+short series (for r) and one tabulated matrix for each digit. What EM needs of a gap, with f the phase vector
+before it and v the vector behind it, is M = ∫_0^x e^{A(x−u)} v f e^{Au} du. Cut at the digits it is a sum
+over pieces of known length, each with an own rank-one matrix v f; those of equal length are summed over *all*
+gaps first and integrated once at the end, by Horner's rule from the longest pieces to the shortest. Nothing
+is subtracted.
 
 A is shifted by its slowest decay, so that powers of e^{A·unit} neither vanish nor explode.
 """
@@ -114,8 +115,6 @@ def forward(
     gaps: Floats,
     marks: NDArray[np.int64],
     fresh: NDArray[np.bool_],
-    begin: int,
-    end: int,
     vector: Floats,
     start: Floats,
     A: Floats,
@@ -124,7 +123,7 @@ def forward(
     table: Floats,
     kept: Floats,
 ) -> float:
-    """Carry the phase vector over gaps begin..end−1 (in place); kept[k] is the vector before gap begin + k.
+    """Carry the phase vector over the gaps (in place); kept[k] is the vector before gap k.
 
     Returns the sum of the logarithms of what the vector lost: the log-likelihood without the shift.
     """
@@ -133,13 +132,13 @@ def forward(
     digits = np.empty(table.shape[0], dtype=np.int64)
     held = np.empty(order)
     loglik = 0.0
-    for k in range(begin, end):
+    for k in range(gaps.size):
         if fresh[k]:
             for i in range(order):
                 vector[i] = start[i]
         if kept.shape[0] > 0:
             for i in range(order):
-                kept[k - begin, i] = vector[i]
+                kept[k, i] = vector[i]
         count = _across(vector, gaps[k], A, unit, table, rows, digits, held)
         total = 0.0
         for j in range(order):
@@ -156,13 +155,38 @@ def forward(
     return loglik
 
 
+@compiled_inline
+def _add_pieces(
+    v: Floats,
+    rows: Floats,
+    digits: NDArray[np.int64],
+    count: int,
+    scale: float,
+    table: Floats,
+    pieces: Floats,
+    held: Floats,
+) -> None:
+    """Take v back through the digits of a gap (in place), adding the rank-one matrix of each piece."""
+    order = v.size
+    for place in range(count - 1, -1, -1):
+        level = digits[place] >> BITS
+        digit = digits[place] & (BASE - 1)
+        for i in range(order):
+            weight = v[i] * scale
+            total = 0.0
+            for j in range(order):
+                pieces[level, digit, i, j] += weight * rows[place + 1, j]
+                total += table[level, digit, i, j] * v[j]
+            held[i] = total
+        for i in range(order):
+            v[i] = held[i]
+
+
 @compiled
 def sweep(
     gaps: Floats,
     marks: NDArray[np.int64],
     fresh: NDArray[np.bool_],
-    begin: int,
-    end: int,
     kept: Floats,
     behind: Floats,
     A: Floats,
@@ -174,11 +198,12 @@ def sweep(
     jumps: Floats,
     starts: Floats,
 ) -> None:
-    """Go backwards over gaps begin..end−1 and add up what EM needs; `behind` is changed in place.
+    """Go backwards over the gaps and add up what EM needs; `behind` is changed in place.
 
-    `behind` is the vector behind gap end − 1 (ones where a sequence ends there). Adds to pieces[l, d] the
-    rank-one matrices of the pieces of length d·64^l, to rests those of the remainders, to jumps[m] the expected
-    phase changes at events of mark m (still to be multiplied by D[m]), to starts the phases of first gaps.
+    `behind` is the vector behind the last gap (ones where a run ends there). Adds to pieces[l, d] the
+    rank-one matrices of the pieces of length d·64^l, to rests those of the remainders, to jumps[m] the
+    expected phase changes at events of mark m (still to be multiplied by D[m]), to starts the phases of first
+    gaps.
     """
     order = behind.size
     rows = np.empty((table.shape[0] + 2, order))
@@ -186,8 +211,8 @@ def sweep(
     v = np.empty(order)
     held = np.empty(order)
     front = np.empty(order)
-    for k in range(end - 1, begin - 1, -1):
-        count = _across(kept[k - begin], gaps[k], A, unit, table, rows, digits, held)
+    for k in range(gaps.size - 1, -1, -1):
+        count = _across(kept[k], gaps[k], A, unit, table, rows, digits, held)
         mark = marks[k]
         whole = 0.0
         for i in range(order):
@@ -200,18 +225,7 @@ def sweep(
         for i in range(order):
             for j in range(order):
                 jumps[mark, i, j] += rows[count + 1, i] * behind[j] * scale
-        for place in range(count - 1, -1, -1):
-            level = digits[place] >> BITS
-            digit = digits[place] & (BASE - 1)
-            for i in range(order):
-                weight = v[i] * scale
-                total = 0.0
-                for j in range(order):
-                    pieces[level, digit, i, j] += weight * rows[place + 1, j]
-                    total += table[level, digit, i, j] * v[j]
-                held[i] = total
-            for i in range(order):
-                v[i] = held[i]
+        _add_pieces(v, rows, digits, count, scale, table, pieces, held)
         remainder = max(gaps[k] - int(gaps[k] / unit) * unit, 0.0)
         for i in range(order):
             for j in range(order):
@@ -224,7 +238,7 @@ def sweep(
             total += front[i]
         if fresh[k]:
             for i in range(order):
-                starts[i] += kept[k - begin, i] * front[i] * scale
+                starts[i] += kept[k, i] * front[i] * scale
                 behind[i] = 1.0
         else:
             for i in range(order):
@@ -235,8 +249,9 @@ def sweep(
 def integrate(pieces: Floats, rests: Floats, A: Floats, unit: float, table: Floats) -> Floats:
     """Σ over all pieces of ∫_0^len e^{A(len−u)} S e^{Au} du, where S are the summed matrices of that length.
 
-    With T the matrix of one unit of a level, C_d(S) = Σ_{a+b=d−1} T^a S T^b turns d units into one; summed over d,
-    H_a = S_{a+1} + H_{a+1} T and W = H_0 + T(H_1 + T(H_2 + …)). A unit of a level is 64 of the level below.
+    With T the matrix of one unit of a level, C_d(S) = Σ_{a+b=d−1} T^a S T^b turns d units into one; summed
+    over d, H_a = S_{a+1} + H_{a+1} T and W = H_0 + T(H_1 + T(H_2 + …)). A unit of a level is 64 of the level
+    below.
     """
     order = A.shape[0]
     carried = np.zeros((order, order))
@@ -256,5 +271,6 @@ def integrate(pieces: Floats, rests: Floats, A: Floats, unit: float, table: Floa
     third = unit * unit * unit / 6.0
     left = A @ carried
     right = carried @ A
-    answer = unit * carried + half * (left + right) + third * (A @ left + left @ A + right @ A)
-    return answer + rests[0] + A @ rests[1] + rests[1] @ A
+    inside = unit * carried + half * (left + right) + third * (A @ left + left @ A + right @ A)
+    whole: Floats = inside + rests[0] + A @ rests[1] + rests[1] @ A
+    return whole

@@ -6,20 +6,21 @@ ln(1 − e^{−λ_k τ}) if the page had changed in the elapsed time τ, −λ_k
 says that its last change lay s before the access. The elapsed time may be that of any clock on which the page
 changes as a Poisson process: wall time, or the clock of a group of pages.
 
-Between grid points the log-likelihood is smooth, so it is interpolated (six-point polynomial) whenever the belief
-is asked; the answers are far finer than the grid. The prior is a density that is linear in ln λ between grid
-points, a mixture of hats, so one step of learning is one exact step of EM for the weights of the mixture.
+Between grid points the log-likelihood is smooth, so it is interpolated (six-point polynomial) whenever the
+belief is asked; the answers are far finer than the grid. The prior is a density that is linear in ln λ
+between grid points, a mixture of hats, so one step of learning is one exact step of EM for the weights of the
+mixture.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recrawl.errors import InvalidModel
+from recrawl.estimate.rate_grid import RateGrid, interpolation
 from recrawl.laws.law import positive
 
 if TYPE_CHECKING:
@@ -29,63 +30,19 @@ if TYPE_CHECKING:
 
     from recrawl.estimate.observations import Observations
 
-__all__ = ["Belief", "RateGrid"]
+__all__ = ["Belief"]
 
 _PARTS = 4  # nodes in a step of the grid for means
 _FINE_PARTS = 16  # and for quantiles
-_FEWEST_POINTS = 6
+_FLAT_PAGES = 20.0  # pages of entirely unknown rate that the prior of all pages starts from
+_MOST_STEPS = 400
+_SETTLED = 1e-5  # of a prior probability
 
 
-@dataclass(frozen=True)
-class RateGrid:
-    """Rates equally spaced in their logarithm.
-
-    >>> RateGrid(0.01, 100.0, 9).rates.round(6).tolist()[::4]
-    [0.01, 1.0, 100.0]
-    """
-
-    low: float
-    high: float
-    points: int = 32
-
-    def __post_init__(self) -> None:
-        positive("lowest rate", self.low)
-        positive("highest rate", self.high)
-        if not self.low < self.high:
-            raise InvalidModel(f"the lowest rate must be below the highest, not {self.low} and {self.high}")
-        if self.points < _FEWEST_POINTS:
-            raise InvalidModel(f"a grid needs at least {_FEWEST_POINTS} points, not {self.points}")
-
-    @classmethod
-    def around(cls, interval: float, points: int = 32) -> RateGrid:
-        """A grid for pages accessed about once per `interval`: from one change in 100 intervals to 200 in one.
-
-        Slower and faster pages look the same as those at its ends.
-        """
-        interval = positive("interval", interval)
-        return cls(0.01 / interval, 200.0 / interval, points)
-
-    @property
-    def rates(self) -> NDArray[np.float64]:
-        """The rates λ_k."""
-        return self.nodes(1)
-
-    def nodes(self, parts: int) -> NDArray[np.float64]:
-        """The rates, and `parts` − 1 more between each two of them."""
-        return np.geomspace(self.low, self.high, (self.points - 1) * parts + 1)
-
-
-def _stencil(parts: int) -> NDArray[np.float64]:
-    """Weights of six neighbours for the value at offset + j/parts among them: Lagrange's formula."""
-    weights = np.ones((_FEWEST_POINTS - 1, parts, _FEWEST_POINTS))
-    for offset in range(_FEWEST_POINTS - 1):
-        for j in range(parts):
-            u = offset + j / parts
-            for s in range(_FEWEST_POINTS):
-                for other in range(_FEWEST_POINTS):
-                    if other != s:
-                        weights[offset, j, s] *= (u - other) / (s - other)
-    return weights
+def _check_learning(strength: float, floor: float) -> None:
+    positive("strength", strength, zero=True)
+    if not 0 < floor <= 1:
+        raise InvalidModel(f"floor must lie in (0, 1], not {floor}")
 
 
 class Belief:
@@ -122,10 +79,13 @@ class Belief:
         self._group = np.zeros(0, dtype=np.int32)
         self._alive = np.zeros(0, dtype=np.bool_)
         self._free: list[int] = []
+        self._used = 0
         self._ends = np.ones(grid.points)
         self._ends[[0, -1]] = 0.5  # the hats at the two ends are half as wide
         self._priors = np.full((groups, grid.points), 1.0 / self._ends.sum())
-        self._tables = {parts: (_stencil(parts), grid.nodes(parts)) for parts in (_PARTS, _FINE_PARTS)}
+        self._rates = grid.rates
+        self._log_rates = np.log(self._rates)
+        self._tables = {parts: (interpolation(parts), grid.nodes(parts)) for parts in (_PARTS, _FINE_PARTS)}
 
     # Pages come and go.
 
@@ -133,19 +93,23 @@ class Belief:
         """Slots for `count` new pages of a group, about which only the group's prior is known."""
         self._check_group(group)
         again = [self._free.pop() for _ in range(min(count, len(self._free)))]
-        used = self._alive.size
-        fresh = np.arange(used, used + count - len(again))
-        if fresh.size:
-            self._loglik = np.concatenate(
-                (self._loglik, np.zeros((fresh.size, self.grid.points), dtype=np.float32))
-            )
-            self._group = np.concatenate((self._group, np.zeros(fresh.size, dtype=np.int32)))
-            self._alive = np.concatenate((self._alive, np.zeros(fresh.size, dtype=np.bool_)))
-        slots = np.concatenate((np.array(again, dtype=np.int64), fresh))
+        slots = np.concatenate(
+            (np.array(again, dtype=np.int64), np.arange(self._used, self._used + count - len(again)))
+        )
+        self._used += count - len(again)
+        if self._used > self._alive.size:
+            self._grow(max(self._used, self._alive.size + self._alive.size // 4))
         self._loglik[slots] = 0.0
         self._group[slots] = group
         self._alive[slots] = True
         return slots
+
+    def _grow(self, size: int) -> None:
+        """Make room for `size` slots; a quarter more than needed at most, so that one by one is cheap too."""
+        more = size - self._alive.size
+        self._loglik = np.concatenate((self._loglik, np.zeros((more, self.grid.points), dtype=np.float32)))
+        self._group = np.concatenate((self._group, np.zeros(more, dtype=np.int32)))
+        self._alive = np.concatenate((self._alive, np.zeros(more, dtype=np.bool_)))
 
     def remove(self, slots: ArrayLike) -> None:
         """Forget pages; their slots will be given to new ones."""
@@ -177,8 +141,8 @@ class Belief:
     ) -> None:
         """One access of each slot (a slot may occur again: in the order given).
 
-        `ages` is the time since the last change where a date is known, NaN elsewhere. A date on a page's first
-        access has an infinite `elapsed`.
+        `ages` is the time since the last change where a date is known, NaN elsewhere. A date on a page's
+        first access has an infinite `elapsed`.
         """
         from recrawl.estimate.observations import Observations
 
@@ -198,9 +162,17 @@ class Belief:
     def _learn_from(self, places: NDArray[np.int64], seen: Observations) -> None:
         from recrawl.estimate._belief_kernels import update
 
-        rates = self.grid.rates
         forgetting = math.log(2.0) / self.half_life
-        update(self._loglik, places, seen.intervals, seen.kinds, seen.ages, rates, np.log(rates), forgetting)
+        update(
+            self._loglik,
+            places,
+            seen.intervals,
+            seen.kinds,
+            seen.ages,
+            self._rates,
+            self._log_rates,
+            forgetting,
+        )
 
     # What is believed.
 
@@ -308,37 +280,79 @@ class Belief:
         """Prior probabilities of the grid's rates, a row for each group."""
         return self._priors * self._ends
 
-    def learn_priors(self, *, steps: int = 1, strength: float = 10.0, floor: float = 0.02) -> float:
-        """Learn every group's prior from the posteriors of its pages; returns the largest change.
+    def learn_priors(self, *, strength: float = 10.0, floor: float = 0.02) -> float:
+        """Learn every group's prior from the posteriors of its pages, one step of EM; the largest change.
 
         A group's prior is the mean posterior of its pages, as if `strength` further pages had the mean
-        posterior of all pages; then a share `floor` of it is spread evenly over the grid, so that no rate is
-        ever ruled out. Several steps are as many steps of EM.
+        posterior of all pages (and 20 pages of unknown rate); then a share `floor` of it is spread evenly
+        over the grid, so that no rate is ever ruled out.
         """
         from recrawl.estimate._belief_kernels import learn
 
-        positive("strength", strength, zero=True)
-        if not 0 < floor <= 1:
-            raise InvalidModel(f"floor must lie in (0, 1], not {floor}")
+        _check_learning(strength, floor)
         if not self._alive.any():
             return 0.0
         stencil, nodes = self._tables[_PARTS]
-        even = self._ends / self._ends.sum()
-        moved = 0.0
-        for _ in range(steps):
+        sums = np.zeros_like(self._priors)
+        counts = np.zeros(self._priors.shape[0])
+        learn(
+            self._loglik, self._alive, self._group, self._priors, stencil, _PARTS,
+            np.empty(nodes.size), sums, counts,
+        )  # fmt: skip
+        return self._set_priors(sums, counts, strength, floor)
+
+    def settle_priors(
+        self,
+        *,
+        steps: int | None = None,
+        strength: float = 10.0,
+        floor: float = 0.002,
+        most_pages: int = 65536,
+    ) -> int:
+        """Repeat the step of `learn_priors`; returns the number of steps.
+
+        Steps end when the priors hardly move, or after 1 + pages/20 of them, at most 400: a few pages driven
+        to the end would make a prior of spikes and intervals that are too narrow; stopping early keeps it
+        broad. What a page says about the grid is computed once, for at most `most_pages` pages (every n-th),
+        so that hundreds of steps are cheap.
+        """
+        _check_learning(strength, floor)
+        pages = np.flatnonzero(self._alive)
+        if not pages.size:
+            return 0
+        limit = min(_MOST_STEPS, 1 + pages.size // 20) if steps is None else steps
+        pages = pages[:: -(-pages.size // most_pages)]
+        pages = pages[np.argsort(self._group[pages], kind="stable")]
+        learnt, self._priors = self._priors, np.full_like(self._priors, 1.0 / self._ends.sum())
+        hats = self.posterior(pages)  # under a flat prior: the likelihood of each hat
+        self._priors = learnt
+        groups = self._group[pages]
+        counts = np.bincount(groups, minlength=len(learnt)).astype(np.float64)
+        present = np.flatnonzero(counts)
+        edges = np.searchsorted(groups, present)
+        done = 0
+        while done < limit:
+            done += 1
+            masses = hats * self._priors[groups]
+            masses /= masses.sum(axis=1, keepdims=True)
             sums = np.zeros_like(self._priors)
-            counts = np.zeros(self._priors.shape[0])
-            scratch = np.empty(nodes.size)
-            learn(
-                self._loglik, self._alive, self._group, self._priors, stencil, _PARTS, scratch, sums, counts
-            )
-            everywhere = sums.sum(axis=0) / counts.sum()
-            # A group without pages takes the mean of all, whatever the strength.
-            share = np.where(counts + strength > 0, counts + strength, 1.0)[:, None]
-            masses = np.where(counts[:, None] > 0, (sums + strength * everywhere) / share, everywhere)
-            masses = (1.0 - floor) * masses + floor * even
-            moved = float(np.abs(masses - self.priors).max())
-            self._priors = masses / self._ends
+            sums[present] = np.add.reduceat(masses, edges, axis=0)
+            if self._set_priors(sums, counts, strength, floor) < _SETTLED:
+                break
+        return done
+
+    def _set_priors(
+        self, sums: NDArray[np.float64], counts: NDArray[np.float64], strength: float, floor: float
+    ) -> float:
+        even = self._ends / self._ends.sum()
+        # A few pages must not seem to know the whole law of rates: flat pseudo-pages join them.
+        everywhere = (sums.sum(axis=0) + _FLAT_PAGES * even) / (counts.sum() + _FLAT_PAGES)
+        # A group without pages takes the mean of all, whatever the strength.
+        share = np.where(counts + strength > 0, counts + strength, 1.0)[:, None]
+        masses = np.where(counts[:, None] > 0, (sums + strength * everywhere) / share, everywhere)
+        masses = (1.0 - floor) * masses + floor * even
+        moved = float(np.abs(masses - self.priors).max())
+        self._priors = masses / self._ends
         return moved
 
     # Keeping it.
@@ -347,9 +361,9 @@ class Belief:
         """Everything, as arrays: what `restore` needs to go on exactly."""
         return {
             "grid": np.array([self.grid.low, self.grid.high, self.grid.points, self.half_life]),
-            "loglik": self._loglik.copy(),
-            "group": self._group.copy(),
-            "alive": self._alive.copy(),
+            "loglik": self._loglik[: self._used].copy(),
+            "group": self._group[: self._used].copy(),
+            "alive": self._alive[: self._used].copy(),
             "free": np.array(self._free, dtype=np.int64),
             "priors": self._priors.copy(),
         }
@@ -362,6 +376,7 @@ class Belief:
         belief._loglik = np.array(state["loglik"], dtype=np.float32)
         belief._group = np.array(state["group"], dtype=np.int32)
         belief._alive = np.array(state["alive"], dtype=np.bool_)
+        belief._used = belief._alive.size
         belief._free = [int(slot) for slot in state["free"]]
         belief._priors = np.array(state["priors"], dtype=np.float64)
         return belief

@@ -2,10 +2,11 @@
 
 A page that changes as a Poisson process of rate λ is found changed after an interval τ with probability
 1 − e^{−λτ}, unchanged with probability e^{−λτ}; a date that puts its last change s before the access has the
-density λ e^{−λs}, whatever happened earlier in the interval. In y = ln λ every term is concave, so the maximum
-is one. It is 0 when no access saw a change and infinite when every one did; the corrected estimate adds half the
-logarithm of the expected information about y (the Jeffreys prior of ln λ: D. Firth, Biometrika 80, 1993), which
-is a bounded pull: about half a change in the first case, about half an unchanged access in the second.
+density λ e^{−λs}, whatever happened earlier in the interval. In y = ln λ every term is concave, so the
+maximum is one. It is 0 when no access saw a change and infinite when every one did; the corrected estimate
+adds half the logarithm of the expected information about y (the Jeffreys prior of ln λ: D. Firth, Biometrika
+80, 1993), which is a bounded pull: about half a change in the first case, about half an unchanged access in
+the second.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class ChangeRates:
     """The rate of each page; NaN for a page without a telling access."""
 
     rates: NDArray[np.float64]
-    #: Standard error of ln(rate), from the information at the maximum; infinite where the maximum is at an end.
+    #: Standard error of ln(rate), from the information at the maximum; infinite where the maximum is at an
+    #: end.
     log_errors: NDArray[np.float64]
     corrected: bool
 

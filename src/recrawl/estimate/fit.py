@@ -1,17 +1,19 @@
-"""Arrival processes from gaps: family and order chosen by an information criterion, and how good the fit is."""
+"""Arrival processes from gaps: the order chosen by an information criterion, and how good the fit is."""
 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from recrawl.errors import InvalidModel
-from recrawl.estimate.map_em import EMResult, em
+from recrawl.errors import InvalidModel, NotConverged
+from recrawl.estimate.map_em import EMResult, em, log_likelihood_of_gaps
 from recrawl.estimate.starts import starting_points
 from recrawl.estimate.statistics import ArrivalStatistics, of_arrivals, of_gaps
+from recrawl.estimate.two_state_map import TwoStateFit, two_state_map
 from recrawl.laws.arrivals import Bmap
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from recrawl.estimate.sequences import Gaps
 
-__all__ = ["ArrivalFit", "fit_arrivals"]
+__all__ = ["ArrivalFit", "fit_arrivals", "fit_two_state", "from_moments"]
 
 Family = Literal["map", "mmpp"]
 Batches = Literal["independent", "marks"]
@@ -138,6 +140,7 @@ def _fit_one(
     full[0] = result.D[0]
     full[sizes] = moves
     arrivals = Bmap(_linked(full))
+    fitted = of_arrivals(arrivals, empirical.windows, len(gaps))
     return ArrivalFit(
         arrivals=arrivals,
         method=f"EM, {family}" + (", sizes by marks" if batches == "marks" else ""),
@@ -147,20 +150,86 @@ def _fit_one(
         iterations=result.iterations,
         converged=result.converged,
         empirical=empirical,
-        fitted=of_arrivals(arrivals, empirical.windows, len(gaps)),
-        warnings=_warnings(result, len(gaps), parameters, order),
+        fitted=fitted,
+        warnings=(*_warnings(result, len(gaps), parameters, order), *_misfits(empirical, fitted)),
     )
 
 
-def _best_start(
-    gaps: Gaps, family: Family, order: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def fit_two_state(gaps: Gaps) -> ArrivalFit:
+    """The two-state process of `two_state_map` from the log's own moments, the third where it is possible."""
+    empirical = of_gaps(gaps)
+    variance = empirical.scv * empirical.mean**2
+    extra: tuple[str, ...] = ()
+    try:
+        fit = two_state_map(
+            empirical.mean, variance, empirical.lag_correlations, third_moment=empirical.third_moment
+        )
+    except InvalidModel as error:
+        if "third moment" not in str(error):
+            raise
+        fit = two_state_map(empirical.mean, variance, empirical.lag_correlations)
+        extra = ("the third moment of the gaps fits no two exponential phases and was left out",)
+    single = fit.arrivals
+    start = single.phases @ single.D[1] / single.batch_rate
+    loglik = log_likelihood_of_gaps(gaps, single.D, start)
+    shares = np.array(empirical.batch_sizes)
+    seen = shares[shares > 0]
+    arrivals = batched(single, shares)
+    return ArrivalFit(
+        arrivals=arrivals,
+        method="two-state process from moments",
+        loglik=loglik + float(len(gaps) * (seen * np.log(seen)).sum()),
+        parameters=4 + seen.size - 1,
+        gaps=len(gaps),
+        iterations=0,
+        converged=True,
+        empirical=empirical,
+        fitted=of_arrivals(arrivals, empirical.windows, len(gaps)),
+        warnings=(*fit.warnings, *extra),
+    )
+
+
+def batched(arrivals: Bmap, shares: Sequence[float] | NDArray[np.float64]) -> Bmap:
+    """Batches of k = 1, 2, ... pages with probabilities `shares`, whatever the phase: D_k = d_k D_1.
+
+    [Avrachenkov, Section 7]
+
+    >>> round(batched(Bmap.poisson(2.0), [0.5, 0.5]).rate, 9)
+    3.0
+    """
+    sizes = np.asarray(shares, dtype=np.float64)
+    if not (np.isfinite(sizes) & (sizes >= 0)).all() or abs(sizes.sum() - 1.0) > 1e-6:
+        raise InvalidModel(f"batch sizes must be probabilities that sum to 1, not to {sizes.sum():.9g}")
+    moves = arrivals.D[1:].sum(axis=0)
+    return Bmap(np.concatenate((arrivals.D[:1], (sizes / sizes.sum())[:, None, None] * moves)))
+
+
+def from_moments(
+    mean: float,
+    variance: float,
+    correlations: Sequence[float],
+    batch_sizes: Sequence[float] = (1.0,),
+    third_moment: float | None = None,
+    weight: float = 0.5,
+) -> tuple[Bmap, TwoStateFit]:
+    """A process without a log, from printed numbers: moments and correlations of gaps, batch sizes."""
+    fit = two_state_map(mean, variance, correlations, third_moment=third_moment, weight=weight)
+    return batched(fit.arrivals, batch_sizes), fit
+
+
+def _best_start(gaps: Gaps, family: Family, order: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """The starting point that climbs highest in a few steps on the first part of the log."""
     head = gaps.head(_TRIAL_GAPS)
     points = starting_points(head.times, order, family, rng)
     if len(points) == 1:
         return points[0]
-    trials = [em(head, point, iterations=_TRIAL_STEPS, tolerance=-math.inf, leaps=False) for point in points]
+    trials = []
+    for point in points:
+        # A starting point may be so far off that the log is impossible under it.
+        with suppress(NotConverged):
+            trials.append(em(head, point, iterations=_TRIAL_STEPS, tolerance=-math.inf, leaps=False))
+    if not trials:
+        raise NotConverged(f"no starting point of order {order} makes the log possible")
     return max(trials, key=lambda trial: trial.loglik).D
 
 
@@ -193,4 +262,18 @@ def _warnings(result: EMResult, gaps: int, parameters: int, order: int) -> tuple
         )
     if gaps < _GAPS_PER_PARAMETER * parameters:
         found.append(f"too little data: {gaps} gaps for {parameters} parameters of order {order}")
+    return tuple(found)
+
+
+def _misfits(empirical: ArrivalStatistics, fitted: ArrivalStatistics) -> tuple[str, ...]:
+    """What the likeliest process of this order does not reproduce."""
+    found = []
+    if abs(fitted.scv - empirical.scv) > 0.3 * empirical.scv:
+        found.append(
+            f"the scv of gaps is {empirical.scv:.3g} in the log and {fitted.scv:.3g} in the fit: "
+            "try more orders; a few very long gaps may be beyond any"
+        )
+    first, ours = empirical.lag_correlations[0], fitted.lag_correlations[0]
+    if empirical.count > 100 and abs(first - ours) > 0.1:
+        found.append(f"the lag-1 correlation is {first:.3g} in the log and {ours:.3g} in the fit")
     return tuple(found)

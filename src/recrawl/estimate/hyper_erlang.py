@@ -1,7 +1,7 @@
 """Hyper-Erlang laws fitted by EM: mixtures of Erlang laws, for exact, censored and grouped times.
 
-[A. Thümmler, P. Buchholz, M. Telek, IEEE Trans. Dependable Secure Comput. 3, 2006]; censored and grouped times enter
-by their conditional means: given branch m (r stages of rate λ) and low < X ≤ high,
+[A. Thümmler, P. Buchholz, M. Telek, IEEE Trans. Dependable Secure Comput. 3, 2006]; censored and grouped
+times enter by their conditional means: given branch m (r stages of rate λ) and low < X ≤ high,
 E[X] = (r/λ) (F_{r+1}(high) − F_{r+1}(low)) / (F_r(high) − F_r(low)).
 """
 
@@ -64,9 +64,7 @@ def partitions(total: int, most: int) -> list[tuple[int, ...]]:
     return below(total, total, most)
 
 
-def _branch(
-    sample: Sample, stages: int, rate: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _branch(sample: Sample, stages: int, rate: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """ln P(entry | branch) (a density for exact times), and E[X | entry, branch]."""
     from scipy.special import gammainc, gammaincc, gammaln
 
@@ -82,7 +80,7 @@ def _branch(
         # Upper tails are subtracted beyond the middle, lower ones before it: no cancellation to zero.
         upper = gammaincc(r, a) - np.where(np.isinf(b), 0.0, gammaincc(r, np.where(np.isinf(b), 1.0, b)))
         lower = np.where(np.isinf(b), 1.0, gammainc(r, np.where(np.isinf(b), 1.0, b))) - gammainc(r, a)
-        return np.maximum(np.where(a > r, upper, lower), 1e-300)
+        return np.asarray(np.maximum(np.where(a > r, upper, lower), 1e-300))
 
     inside = between(stages)
     log[~exact] = np.log(inside)
@@ -110,7 +108,9 @@ def hyper_erlang_em(
     history: list[float] = []
     converged = False
     for _ in range(iterations):
-        logs, means = zip(*(_branch(sample, r, rate) for r, rate in zip(shape, rates, strict=True)), strict=True)
+        logs, means = zip(
+            *(_branch(sample, r, rate) for r, rate in zip(shape, rates, strict=True)), strict=True
+        )
         with np.errstate(divide="ignore"):
             joint = np.stack(logs) + np.log(weights)[:, None]
         top = joint.max(axis=0)
@@ -124,8 +124,10 @@ def hyper_erlang_em(
         shares = np.exp(joint - total) * sample.weights
         mass = shares.sum(axis=1)
         weights = np.maximum(mass / mass.sum(), 1e-300)
-        rates = np.array(shape) * np.maximum(mass, 1e-300) / np.maximum(
-            (shares * np.stack(means)).sum(axis=1), 1e-300
+        rates = (
+            np.array(shape)
+            * np.maximum(mass, 1e-300)
+            / np.maximum((shares * np.stack(means)).sum(axis=1), 1e-300)
         )
     return HyperErlang(
         tuple(float(w) for w in weights / weights.sum()),

@@ -1,14 +1,15 @@
 """Markovian arrival processes fitted to gaps by EM.
 
-A MAP of order p moves between phases by the rates D_0 without a delivery and D_1 with one; in a batch MAP a delivery
-of k pages moves by D_k. EM (T. Rydén, Commun. Statist. Stochastic Models 12, 1996; L. Breuer, Ann. Oper. Res. 112,
-2002) keeps zeros where they are, so a starting point with a diagonal D_1 fits an MMPP.
+A MAP of order p moves between phases by the rates D_0 without a delivery and D_1 with one; in a batch MAP a
+delivery of k pages moves by D_k. EM (T. Rydén, Commun. Statist. Stochastic Models 12, 1996; L. Breuer, Ann.
+Oper. Res. 112, 2002) keeps zeros where they are, so a starting point with a diagonal D_1 fits an MMPP.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,8 +69,29 @@ def _tables(D0: NDArray[np.float64], longest: float) -> _Tables:
     return _Tables(A, shift, unit, powers(step, levels))
 
 
+@dataclass(frozen=True)
+class _Block:
+    """Part of a log: gaps, what ends them (zeros where all ends are alike), where runs begin."""
+
+    times: NDArray[np.float64]
+    marks: NDArray[np.int64]
+    fresh: NDArray[np.bool_]
+
+
+def _blocks(gaps: Gaps, marks: NDArray[np.int64] | None) -> list[Callable[[], _Block]]:
+    """Blocks that are cut when they are needed, so that nothing as long as the log is copied."""
+    alike = np.zeros(min(len(gaps), _BLOCK), dtype=np.int64)
+
+    def cut(begin: int) -> _Block:
+        end = min(begin + _BLOCK, len(gaps))
+        ends = alike[: end - begin] if marks is None else marks[begin:end]
+        return _Block(gaps.times[begin:end], ends, gaps.fresh[begin:end])
+
+    return [partial(cut, begin) for begin in range(0, len(gaps), _BLOCK)]
+
+
 def _e_step(
-    gaps: Gaps, marks: NDArray[np.int64], D: NDArray[np.float64], start: NDArray[np.float64]
+    gaps: Gaps, marks: NDArray[np.int64] | None, D: NDArray[np.float64], start: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Log-likelihood, expected occupation matrix, jumps and phases of first gaps."""
     from recrawl.estimate._map_kernels import forward, integrate, sweep
@@ -78,35 +100,31 @@ def _e_step(
     tables = _tables(D[0], float(gaps.times.max()))
     A, unit, table = tables.A, tables.unit, tables.table
     events = np.ascontiguousarray(D[1:])
-    count = len(gaps)
-    begins = range(0, count, _BLOCK)
+    blocks = _blocks(gaps, marks)
     vector = start.copy()
-    corners = []
+    kept = np.empty((min(len(gaps), _BLOCK), order))
     loglik = -tables.shift * float(gaps.times.sum())
-    kept = np.empty((min(count, _BLOCK), order))
-    for begin in begins:
+    corners = []
+    for cut in blocks:
         corners.append(vector.copy())
-        end = min(begin + _BLOCK, count)
-        loglik += forward(
-            gaps.times, marks, gaps.fresh, begin, end, vector, start, A, events, unit, table, kept
-        )
+        part = cut()
+        loglik += forward(part.times, part.marks, part.fresh, vector, start, A, events, unit, table, kept)
     pieces = np.zeros((table.shape[0], table.shape[1], order, order))
     rests = np.zeros((2, order, order))
     jumps = np.zeros_like(events)
     starts = np.zeros(order)
     behind = np.ones(order)
-    if math.isfinite(loglik):
-        for begin in reversed(begins):
-            end = min(begin + _BLOCK, count)
-            if len(begins) > 1:
-                vector = corners[begin // _BLOCK]
-                forward(
-                    gaps.times, marks, gaps.fresh, begin, end, vector, start, A, events, unit, table, kept
-                )
-            sweep(
-                gaps.times, marks, gaps.fresh, begin, end, kept, behind, A, events, unit, table,
-                pieces, rests, jumps, starts,
-            )  # fmt: skip
+    if not math.isfinite(loglik):
+        return loglik, np.eye(order), jumps, starts
+    for place in range(len(blocks) - 1, -1, -1):
+        part = blocks[place]()
+        if len(blocks) > 1:  # the vectors of the last block are still there, those of the others are not
+            vector = corners[place]
+            forward(part.times, part.marks, part.fresh, vector, start, A, events, unit, table, kept)
+        sweep(
+            part.times, part.marks, part.fresh, kept, behind, A, events, unit, table,
+            pieces, rests, jumps, starts,
+        )  # fmt: skip
     stay = integrate(pieces, rests, A, unit, table)
     return loglik, stay, jumps * events, starts
 
@@ -118,15 +136,19 @@ def log_likelihood_of_gaps(
     from recrawl.estimate._map_kernels import forward
 
     D = np.asarray(D, dtype=np.float64)
-    marks = np.zeros(len(gaps), dtype=np.int64) if marks is None else marks
     tables = _tables(D[0], float(gaps.times.max()))
-    vector = np.array(start, dtype=np.float64)
+    first = np.array(start, dtype=np.float64)
+    vector = first.copy()
     nothing = np.empty((0, vector.size))
-    gained = forward(
-        gaps.times, marks, gaps.fresh, 0, len(gaps), vector, np.array(start, dtype=np.float64),
-        tables.A, np.ascontiguousarray(D[1:]), tables.unit, tables.table, nothing,
-    )  # fmt: skip
-    return float(gained - tables.shift * gaps.times.sum())
+    events = np.ascontiguousarray(D[1:])
+    loglik = -tables.shift * float(gaps.times.sum())
+    for cut in _blocks(gaps, marks):
+        part = cut()
+        loglik += forward(
+            part.times, part.marks, part.fresh, vector, first, tables.A, events, tables.unit, tables.table,
+            nothing,
+        )  # fmt: skip
+    return float(loglik)
 
 
 def _m_step(
@@ -156,13 +178,13 @@ def em(
 ) -> EMResult:
     """Climb from D and start until an iteration gains less than `tolerance` per gap.
 
-    `marks[k]` says which of D[1:] ends gap k (0 is D[1]); without marks all are D[1]. `constrain` is applied to
-    the matrices after every step. With `leaps`, every two steps are followed by a leap along their bend
+    `marks[k]` says which of D[1:] ends gap k (0 is D[1]); without marks all are D[1]. `constrain` is applied
+    to the matrices after every step. With `leaps`, every two steps are followed by a leap along their bend
     (R. Varadhan and C. Roland, Scand. J. Statist. 35, 2008), kept only if it climbs.
     """
     D = np.array(D, dtype=np.float64)
     order = D.shape[1]
-    events = np.zeros(len(gaps), dtype=np.int64) if marks is None else np.asarray(marks, dtype=np.int64)
+    events = None if marks is None else np.asarray(marks, dtype=np.int64)
     here = _Point(D, np.full(order, 1.0 / order) if start is None else np.array(start, dtype=np.float64))
     history: list[float] = []
 

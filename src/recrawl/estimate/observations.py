@@ -85,7 +85,8 @@ class Observations:
         _check(interval, age, dated)
         if (np.diff(page) < 0).any():
             order = np.argsort(page, kind="stable")
-            page, interval, seen, age, dated = (a[order] for a in (page, interval, seen, age, dated))
+            page, interval, seen = page[order], interval[order], seen[order]
+            age, dated = age[order], dated[order]
         starts = np.searchsorted(page, np.arange(count + 1)).astype(np.int64)
         kinds = np.where(dated, DATED, np.where(seen, CHANGED, UNCHANGED)).astype(np.int8)
         return cls(starts, interval, kinds, np.where(dated, age, np.nan))

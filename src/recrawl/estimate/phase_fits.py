@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PhaseTypeFit", "fit_phase_type", "phase_type_em", "sample_log_likelihood"]
 
-Method = Literal["hyper-erlang", "phase-type", "moments-2", "moments-3"]
+Method = Literal["hyper-erlang", "acyclic", "phase-type", "moments-2", "moments-3"]
+METHODS = ("hyper-erlang", "acyclic", "phase-type", "moments-2", "moments-3")
 Criterion = Literal["bic", "aic"]
 
 _MOST_BRANCHES = 3
@@ -60,33 +61,27 @@ class PhaseTypeFit:
 
 def moments_of(law: PhaseType) -> tuple[float, float, float]:
     """E[X], E[X²], E[X³] of a phase-type law, n! α (−S)^{−n} 1."""
-    vector = np.ones(law.order)
+    vector: NDArray[np.float64] = np.ones(law.order)
     moments = []
     for n in (1, 2, 3):
-        vector = n * np.linalg.solve(-law.S, vector)
+        vector = np.asarray(n * np.linalg.solve(-law.S, vector), dtype=np.float64)
         moments.append(float(law.alpha @ vector))
     return moments[0], moments[1], moments[2]
 
 
-def _as_gaps(sample: Sample) -> tuple[Gaps, NDArray[np.int64], NDArray[np.float64]]:
+def _repeated(sample: Sample) -> tuple[Gaps, NDArray[np.int64]]:
     """Every time a run of its own; mark 1 says that it was censored."""
     if sample.is_grouped:
         raise InvalidModel("grouped times are fitted by the method hyper-erlang only")
-    ones = np.ones(sample.low.size, dtype=np.int32)
-    gaps = Gaps(sample.low, ones, np.ones(sample.low.size, dtype=np.bool_))
-    return gaps, (~sample.exact).astype(np.int64), sample.weights
-
-
-def _repeated(sample: Sample) -> tuple[Gaps, NDArray[np.int64]]:
-    gaps, marks, weights = _as_gaps(sample)
-    counts = weights.astype(np.int64)
-    times = np.repeat(gaps.times, counts)
+    counts = sample.weights.astype(np.int64)
+    times = np.repeat(sample.low, counts)
     fresh = np.ones(times.size, dtype=np.bool_)
-    return Gaps(times, np.ones(times.size, dtype=np.int32), fresh), np.repeat(marks, counts)
+    marks = np.repeat((~sample.exact).astype(np.int64), counts)
+    return Gaps(times, np.ones(times.size, dtype=np.int32), fresh), marks
 
 
 def _matrices(S: NDArray[np.float64]) -> NDArray[np.float64]:
-    """As arrivals whose phase does not matter after an event: mark 0 ends the time, mark 1 sees it running."""
+    """As arrivals that forget their phase at an event: mark 0 ends the time, mark 1 sees it running."""
     order = len(S)
     ends = np.repeat(-S.sum(axis=1)[:, None] / order, order, axis=1)
     return np.array([S, np.maximum(ends, 0.0), np.full((order, order), 1.0 / order)])
@@ -145,31 +140,44 @@ def fit_phase_type(
     """
     if method in ("moments-2", "moments-3"):
         return _by_moments(sample, method)
-    if method not in ("hyper-erlang", "phase-type"):
-        raise InvalidModel(
-            f"method must be hyper-erlang, phase-type, moments-2 or moments-3, not {method!r}"
-        )
+    if method not in METHODS:
+        raise InvalidModel(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     if not orders or min(orders) < 1:
         raise InvalidModel(f"orders must be whole numbers from 1, not {list(orders)}")
-    fits = []
-    for order in sorted(set(orders)):
-        shape = _best_shape(sample, order, iterations, tolerance)
-        if method == "hyper-erlang":
-            parameters = 2 * len(shape.stages) - 1
-            fits.append(
-                _result(sample, shape.law, method, shape.loglik, parameters, shape.iterations, shape.converged)
-            )
-        else:
-            start = _loosened(shape.law, np.random.default_rng(seed))
-            law, loglik, steps, good = phase_type_em(
-                sample, start, iterations=iterations, tolerance=tolerance
-            )
-            # A phase-type law of order p is determined by 2p − 1 numbers.
-            fits.append(_result(sample, law, method, loglik, 2 * order - 1, steps, good))
+    rng = np.random.default_rng(seed)
+    fits = [_fit_order(sample, method, order, iterations, tolerance, rng) for order in sorted(set(orders))]
     scores = [fit.bic if criterion == "bic" else fit.aic for fit in fits]
     best = fits[int(np.argmin(scores))]
     tried = tuple((fit.law.order, score) for fit, score in zip(fits, scores, strict=True))
     return PhaseTypeFit(**{**best.__dict__, "tried": tried})
+
+
+def _fit_order(
+    sample: Sample, method: str, order: int, iterations: int, tolerance: float, rng: np.random.Generator
+) -> PhaseTypeFit:
+    if method == "acyclic":
+        start = _chain(sample, order)
+    else:
+        shape = _best_shape(sample, order, iterations, tolerance)
+        if method == "hyper-erlang":
+            parameters = 2 * len(shape.stages) - 1
+            return _result(
+                sample, shape.law, method, shape.loglik, parameters, shape.iterations, shape.converged
+            )
+        start = _loosened(shape.law, rng)
+    law, loglik, steps, good = phase_type_em(sample, start, iterations=iterations, tolerance=tolerance)
+    # A phase-type law of order p is determined by 2p − 1 numbers, however many its matrices hold.
+    return _result(sample, law, method, loglik, 2 * order - 1, steps, good)
+
+
+def _chain(sample: Sample, order: int) -> PhaseType:
+    """A start for acyclic laws: a chain of phases, slow to fast, entered anywhere, left at its end.
+
+    Every acyclic law has this form [A. Cumani, Microelectron. Reliab. 22, 1982]; EM keeps it.
+    """
+    spread = max(2.0, math.sqrt(sample.moment(2)) / sample.moment(1))
+    rates = spread ** np.linspace(-1.0, 1.0, order) * (0.5 * (order + 1) / sample.moment(1))
+    return PhaseType(np.full(order, 1.0 / order), np.diag(-rates) + np.diag(rates[:-1], 1))
 
 
 def _best_shape(sample: Sample, order: int, iterations: int, tolerance: float) -> HyperErlang:
@@ -225,7 +233,7 @@ def _result(
     if sample.exact.all() and abs(fitted[1] / seen[1] - 1.0) > 0.5:
         warnings.append(
             f"the second moment is {fitted[1]:.3g}, that of the times {seen[1]:.3g}: "
-            "a heavy tail; try more orders or the method moments-3"
+            "try more orders or the method moments-3"
         )
     return PhaseTypeFit(
         law=law,

@@ -17,7 +17,7 @@ __all__ = ["Sample"]
 
 @dataclass(frozen=True)
 class Sample:
-    """Each time is known to lie in (low, high]: exact where they are equal, censored where high is infinite."""
+    """Each time lies in (low, high]: exact where they are equal, censored where high is infinite."""
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]
@@ -72,7 +72,7 @@ class Sample:
     @property
     def exact(self) -> NDArray[np.bool_]:
         """Which entries are exact times."""
-        return self.low == self.high
+        return np.asarray(self.low == self.high)
 
     @property
     def is_grouped(self) -> bool:

@@ -39,7 +39,8 @@ class Gaps:
         new = np.zeros(count, np.bool_) if fresh is None else np.array(fresh, dtype=np.bool_)
         if gaps.ndim != 1 or not gaps.shape == batch.shape == new.shape:
             raise InvalidModel(
-                f"gaps, sizes and fresh must be lists of one length, not {gaps.shape}, {batch.shape}, {new.shape}"
+                f"gaps, sizes and fresh must be lists of one length, "
+                f"not of shapes {gaps.shape}, {batch.shape}, {new.shape}"
             )
         if count == 0:
             raise InvalidModel("a fit needs at least one gap between deliveries, not 0")

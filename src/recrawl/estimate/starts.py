@@ -70,9 +70,5 @@ def _cycle(mean: float, order: int) -> NDArray[np.float64]:
 def _random(mean: float, order: int, family: str, rng: np.random.Generator) -> NDArray[np.float64]:
     rates = np.exp(rng.normal(0.0, 1.0, order)) / mean
     D0 = rates[:, None] * rng.dirichlet(np.ones(order), order) * 0.5
-    D1 = (
-        np.diag(rates)
-        if family == "mmpp"
-        else rates[:, None] * rng.dirichlet(np.ones(order), order)
-    )
+    D1 = np.diag(rates) if family == "mmpp" else rates[:, None] * rng.dirichlet(np.ones(order), order)
     return _closed(D0, D1)

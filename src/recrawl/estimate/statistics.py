@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from recrawl.estimate.sequences import Gaps
     from recrawl.laws.arrivals import Bmap
 
@@ -46,46 +44,40 @@ class ArrivalStatistics:
 
 
 def of_gaps(gaps: Gaps, lags: int = LAGS) -> ArrivalStatistics:
-    """Statistics of a log; pairs of gaps count for correlations only inside one run."""
-    times = gaps.times
-    mean = float(times.mean())
-    variance = float(times.var())
-    shares = np.bincount(gaps.sizes) / len(gaps)
-    run = np.cumsum(gaps.fresh)
-    centred = times - mean
-    correlations = []
-    for lag in range(1, lags + 1):
-        same = run[lag:] == run[:-lag]
-        pairs = int(same.sum())
-        product = float((centred[lag:] * centred[:-lag])[same].sum())
-        correlations.append(product / pairs / variance if pairs > lag and variance > 0 else float("nan"))
-    windows = tuple(width * mean for width in WINDOWS)
+    """Statistics of a log; pairs of gaps and windows of counts lie inside one run."""
+    from recrawl.estimate._log_kernels import accumulate
+
+    mean = float(gaps.times.mean())
+    windows = np.array(WINDOWS) * mean
+    powers, products, pairs = np.zeros(2), np.zeros(lags), np.zeros(lags)
+    size_counts = np.zeros(int(gaps.sizes.max()) + 1, dtype=np.int64)
+    counts = np.zeros((windows.size, 3))
+    accumulate(
+        gaps.times, gaps.sizes, gaps.fresh, mean, powers, products, pairs, size_counts, windows, counts
+    )
+    variance = float(powers[0]) / len(gaps)
+    shares = size_counts / len(gaps)
+    known = (pairs > np.arange(1, lags + 1)) & (variance > 0)
+    correlations = np.full(lags, np.nan)
+    correlations[known] = products[known] / pairs[known] / variance
     return ArrivalStatistics(
         count=len(gaps),
         mean=mean,
         scv=variance / mean**2,
-        third_moment=float((times**3).mean()),
-        lag_correlations=tuple(correlations),
-        batch_mean=float(gaps.sizes.mean()),
+        third_moment=float(powers[1]) / len(gaps),
+        lag_correlations=tuple(float(value) for value in correlations),
+        batch_mean=float(shares @ np.arange(shares.size)),
         batch_sizes=tuple(float(share) for share in shares[1:]),
-        windows=windows,
-        dispersion=tuple(_dispersion(times, run, width) for width in windows),
+        windows=tuple(float(width) for width in windows),
+        dispersion=tuple(_dispersion(*row) for row in counts),
     )
 
 
-def _dispersion(times: NDArray[np.float64], run: NDArray[np.int64], width: float) -> float:
-    """Var N / E N of the batches in windows of a run; the last, unfinished window of each run is left out."""
-    counts = []
-    edges = np.flatnonzero(np.diff(run)) + 1
-    for part in np.split(times, edges) if edges.size < 10_000 else [times]:
-        epochs = np.cumsum(part)
-        whole = int(epochs[-1] // width)
-        if whole:
-            counts.append(np.bincount((epochs[epochs < whole * width] // width).astype(int), minlength=whole))
-    joined = np.concatenate(counts) if counts else np.zeros(0)
-    if joined.size < _FEWEST_WINDOWS:
+def _dispersion(number: float, total: float, squares: float) -> float:
+    """Var N / E N from the number of windows, and the sum and sum of squares of their counts."""
+    if number < _FEWEST_WINDOWS or total == 0:
         return float("nan")
-    return float(joined.var(ddof=1) / joined.mean())
+    return float((squares - total**2 / number) / (number - 1.0) / (total / number))
 
 
 def of_arrivals(
@@ -110,8 +102,8 @@ def of_arrivals(
 def _fitted_dispersion(arrivals: Bmap, t: float) -> float:
     """Var N(t) / E N(t) of the number of batches.
 
-    Var N(t) = (λ − 2λ² + 2 θ D_1 C D_1 1) t − 2 θ D_1 (I − e^{Dt}) C² D_1 1 with C = (1θ − D)^{−1} and D_1 all
-    moves with a batch. [M. Neuts, Structured Stochastic Matrices of M/G/1 Type, 1989, Section 5.4]
+    Var N(t) = (λ − 2λ² + 2 θ D_1 C D_1 1) t − 2 θ D_1 (I − e^{Dt}) C² D_1 1 with C = (1θ − D)^{−1} and D_1
+    all moves with a batch. [M. Neuts, Structured Stochastic Matrices of M/G/1 Type, 1989, Section 5.4]
     """
     from scipy.linalg import expm
 

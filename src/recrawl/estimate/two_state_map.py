@@ -39,12 +39,12 @@ class TwoStateFit:
 
 
 def correlation_decay(correlations: Sequence[float]) -> float:
-    """γ of the geometric decay c·γ^k nearest to the correlations at lags 1, 2, ... (least squares of logarithms).
+    """γ of the geometric decay c·γ^k nearest to the correlations from lag 1 on (least squares of logarithms).
 
     Lags from the first correlation that is not positive on are left out.
 
-    >>> round(correlation_decay([0.622, 0.574, 0.555, 0.537, 0.523, 0.507]), 4)       # [Avrachenkov, Section 7]
-    0.9623
+    >>> round(correlation_decay([0.622, 0.574, 0.555, 0.537, 0.523, 0.507]), 4)  # [Avrachenkov, Section 7]
+    0.9626
     """
     positives = []
     for value in correlations:
@@ -53,7 +53,7 @@ def correlation_decay(correlations: Sequence[float]) -> float:
         positives.append(math.log(value))
     if len(positives) < 2:
         raise InvalidModel(
-            f"the decay of correlations needs at least two positive ones from lag 1, not {list(correlations)[:3]}"
+            f"the decay of correlations needs two positive ones from lag 1 on, not {list(correlations)[:3]}"
         )
     slope = float(np.polyfit(np.arange(1, len(positives) + 1), positives, 1)[0])
     return min(math.exp(slope), 1.0 - 1e-9)
@@ -79,7 +79,8 @@ def two_state_map(
     scv = variance / mean**2
     if scv <= 1.0:
         raise InvalidModel(
-            f"this two-state process needs a variance above mean² (scv above 1), not scv {scv:.4g}; fit by EM instead"
+            f"this two-state process needs a variance above mean² (scv above 1), not scv {scv:.4g}; "
+            "fit by EM instead"
         )
     decay = correlation_decay(correlations)
     slow, fast, weight = _means(mean, scv, third_moment, weight)
@@ -91,23 +92,21 @@ def two_state_map(
     warnings = []
     if correlations[0] > bound:
         warnings.append(
-            f"the correlation {correlations[0]:.3g} at lag 1 is impossible for this process (bound {bound:.3g}); "
-            f"it has {arrivals.interval_correlation(1):.3g}"
+            f"the correlation {correlations[0]:.3g} at lag 1 is impossible for this process "
+            f"(bound {bound:.3g}); it has {arrivals.interval_correlation(1):.3g}"
         )
     return TwoStateFit(arrivals, decay, bound, tuple(warnings))
 
 
-def _means(
-    mean: float, scv: float, third_moment: float | None, weight: float
-) -> tuple[float, float, float]:
+def _means(mean: float, scv: float, third_moment: float | None, weight: float) -> tuple[float, float, float]:
     """Mean gaps of the slow and the fast phase, and the weight of the slow one."""
     if third_moment is not None:
         b2, b3 = 0.5 * (1.0 + scv), positive("third moment", third_moment) / (6.0 * mean**3)
         roots = _characteristic(b2, b3) if b3 > b2 * b2 else None
         if roots is None:
             raise InvalidModel(
-                f"no two exponential phases have mean {mean:g}, scv {scv:g} and third moment {third_moment:g}; "
-                "leave the third moment out"
+                f"no two exponential phases have mean {mean:g}, scv {scv:g} and "
+                f"third moment {third_moment:g}; leave the third moment out"
             )
         low, high = roots
         return high * mean, low * mean, (1.0 - low) / (high - low)
@@ -117,7 +116,7 @@ def _means(
     fast = mean - spread * math.sqrt(weight / (1.0 - weight))
     if fast <= 0:
         raise InvalidModel(
-            f"with weight {weight:g} of the slow phase and scv {scv:g} the fast phase would have a mean of {fast:g}; "
-            "choose a smaller weight or give the third moment"
+            f"with weight {weight:g} of the slow phase and scv {scv:g} the fast phase would have "
+            f"a mean of {fast:g}; choose a smaller weight or give the third moment"
         )
     return mean + spread * math.sqrt((1.0 - weight) / weight), fast, weight

@@ -2,6 +2,7 @@
 
 from recrawl.laws.arrivals import Bmap, marked, repaired, superposed, thinned
 from recrawl.laws.closed import Deterministic, Erlang, Exponential, Gamma, Uniform
+from recrawl.laws.counts import ArrivalCounts, arrival_counts
 from recrawl.laws.empirical import Empirical
 from recrawl.laws.law import Law
 from recrawl.laws.lognormal import Lognormal
@@ -10,6 +11,7 @@ from recrawl.laws.phase_type import PhaseType
 from recrawl.laws.spelling import parse_law
 
 __all__ = [
+    "ArrivalCounts",
     "Bmap",
     "Deterministic",
     "Empirical",
@@ -22,6 +24,7 @@ __all__ = [
     "PhaseType",
     "TwoTask",
     "Uniform",
+    "arrival_counts",
     "marked",
     "parse_law",
     "repaired",

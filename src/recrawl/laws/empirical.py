@@ -52,6 +52,11 @@ class Empirical(Law):
         return self._mean
 
     @property
+    def atoms(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The distinct times and their probabilities."""
+        return self._times, self._weights
+
+    @property
     def second_moment(self) -> float:
         return float(self._weights @ self._times**2)
 

@@ -247,6 +247,7 @@ def add_gaps(
     last: NDArray[np.int64],
     remainder: NDArray[np.float64],
     span: NDArray[np.float64],
+    gaps: NDArray[np.int64],
 ) -> None:
     """Add the gaps that end in this chunk of a sequence, whose first slot has the number `start`."""
     for k in range(chunk.size):
@@ -256,4 +257,5 @@ def add_gaps(
                 gap = start + k - last[page]
                 remainder[page] += stale(exponent[page] * gap)
                 span[page] += gap
+                gaps[page] += 1
             last[page] = start + k

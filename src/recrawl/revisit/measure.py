@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Measured", "measure_sequence"]
 
 _CHUNK = 1 << 18
+_ENOUGH_GAPS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +29,8 @@ class Measured:
     """Obsolescence rates of a sequence, from `accesses` of its accesses.
 
     For each page the mean stale time [Coffman 1999, Lemma 3.1] is averaged over the gaps between its accesses, so
-    nothing is random but the length of the run. `short` pages were accessed fewer than twice; for them the lower
-    bound at their frequency stands in.
+    nothing is random but the length of the run. `short` pages had fewer than 20 gaps, of which the short ones are more
+    likely to be complete; for them the lower bound at their frequency stands in.
     """
 
     obsolescence: NDArray[np.float64]
@@ -60,16 +61,17 @@ def measure_sequence(
     last = np.full(size, -1, dtype=np.int64)
     remainder = np.zeros(size)
     span = np.zeros(size)
+    gaps = np.zeros(size, dtype=np.int64)
     frequency = sequence.frequency
     done = 0
     while done < accesses:
         chunk = sequence.take(min(_CHUNK, accesses - done))
-        _kernels.add_gaps(chunk, done, exponent, last, remainder, span)
+        _kernels.add_gaps(chunk, done, exponent, last, remainder, span, gaps)
         done += chunk.size
         if progress is not None:
             progress(chunk.size)
     load = pages.change_rate * access.mean
-    complete = span > 0
+    complete = gaps >= _ENOUGH_GAPS
     rate = remainder / np.where(complete & (load > 0), span * load, 1.0)
     measured = np.minimum(access.exponent_deficit(pages.change_rate) + rate, 1.0)
     bound = lower_bound(pages, access, frequency)

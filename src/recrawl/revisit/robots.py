@@ -10,7 +10,7 @@ import numpy as np
 
 from recrawl.errors import InvalidModel
 from recrawl.revisit.obsolescence import cost_of, lower_bound
-from recrawl.revisit.plan import Limits, access_law
+from recrawl.revisit.plan import Limits, Plan, access_law, make_plan
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -44,43 +44,51 @@ def split_pages(frequency: ArrayLike, robots: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Disjoint sets of pages: who accesses what, and what the splitting costs.
+    """Disjoint sets of pages: who accesses what, each robot's own plan, and what the splitting costs.
 
-    `frequency` is each page's share of the accesses of its own robot; `shared_bound` is the lower bound when all
-    robots serve one order, `bound` when each serves its own pages only.
+    `robot` numbers the robot of each page, `plans[r]` is the plan of robot r over its pages in their order;
+    `shared_bound` is the lower bound when all robots serve one order.
     """
 
     robot: NDArray[np.int64]
-    frequency: NDArray[np.float64]
-    bound: float
+    plans: list[Plan]
     shared_bound: float
+
+    @property
+    def bound(self) -> float:
+        """The lower bound when each robot serves its own pages only."""
+        return sum(plan.lower_bound for plan in self.plans)
+
+    @property
+    def cost(self) -> float:
+        """Cost of all robots under their policy."""
+        return sum(plan.cost for plan in self.plans)
 
     @property
     def penalty(self) -> float:
         """Relative increase of the lower bound by splitting."""
         return self.bound / self.shared_bound - 1.0 if self.shared_bound > 0 else 0.0
 
+    def per_page(self, name: str) -> NDArray[np.float64]:
+        """One value of every page from its robot's plan, such as `frequency`, `access_rate`, `page_obsolescence`."""
+        result = np.empty(self.robot.size)
+        for number, plan in enumerate(self.plans):
+            result[self.robot == number] = getattr(plan, name)
+        return result
 
-def split_plan(pages: Pages, access: Law, robots: int, limits: Limits | None = None) -> Split:
+
+def split_plan(pages: Pages, access: Law, robots: int, policy: str = "windows") -> Split:
     """Give each of `robots` robots its own pages, and plan each set by itself.
 
-    Splitting loses because the budgets of the sets are equal while their needs are not; with many pages the sets can be
-    balanced and the loss vanishes.
+    Splitting loses because the budgets of the sets are equal while their needs are not; with many pages the sets
+    can be balanced and the loss vanishes. `access` is the law of one robot's access.
     """
-    limits = limits or Limits()
-    if limits:
-        raise InvalidModel("limits on intervals and sites are kept by one shared order, not by disjoint sets")
     if robots > len(pages):
         raise InvalidModel(f"{robots} robots for {len(pages)} pages: some would have none")
-    law = access_law(access, robots=robots)
-    shared = limits.frequencies(pages, law)
+    shared_law = access_law(access, robots=robots)
+    shared = Limits().frequencies(pages, shared_law)
     robot = split_pages(shared.frequency, robots)
-    frequency = np.zeros(len(pages))
-    bound = 0.0
-    for one in range(robots):
-        members = np.flatnonzero(robot == one)
-        part = pages.subset(members)
-        found = limits.frequencies(part, access)
-        frequency[members] = found.frequency
-        bound += cost_of(part, lower_bound(part, access, found.frequency))
-    return Split(robot, frequency, bound, cost_of(pages, lower_bound(pages, law, shared.frequency)))
+    plans = [
+        make_plan(pages.subset(np.flatnonzero(robot == one)), access, policy=policy) for one in range(robots)
+    ]
+    return Split(robot, plans, cost_of(pages, lower_bound(pages, shared_law, shared.frequency)))

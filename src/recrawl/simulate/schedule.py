@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ScheduleSimulation", "half_width", "simulate_schedule"]
 
 _CHUNK = 1 << 16
+_FORGETS = 200  # accesses of a page in a run after which its start no longer matters
 
 
 def half_width(values: NDArray[np.float64], confidence: float = 0.95) -> float:
@@ -75,7 +76,8 @@ def simulate_schedule(
     """Simulate an order of accesses several times.
 
     `access` is the law of one robot's access; `sequence` makes the order for each replication, with the random
-    generator it may need. The first `warm_up` share of each replication's accesses is not counted.
+    generator it may need; each begins at a random point of it. The first `warm_up` share of each replication's
+    accesses is not counted.
 
     >>> from recrawl.laws import Deterministic
     >>> from recrawl.revisit import Pages, RoundRobin
@@ -110,12 +112,16 @@ def _replicate(
     """Obsolescence rates of one run, over the time after its warm-up."""
     from recrawl.simulate import _schedule
 
-    rng = np.random.default_rng(seed)
-    order = sequence(rng)
-    rate = pages.change_rate
-    change = np.empty(rate.size)
-    stale = np.zeros(rate.size)
-    _schedule.start_run(rate, order.frequency > 0, rng.standard_exponential(rate.size), change)
+    order_seed, time_seed = seed.spawn(2)
+    rng = np.random.default_rng(time_seed)
+    order = _order(sequence, order_seed)
+    size = len(pages)
+    changing = pages.change_rate > 0
+    patience = np.where(changing, 1.0 / np.where(changing, pages.change_rate, 1.0), _schedule.NEVER)
+    change = np.empty(size)
+    stale = np.zeros(size)
+    ages = _ages(_order(sequence, order_seed), accesses, rng) * (access.mean / robots)
+    _schedule.start_run(patience, ages, rng.standard_exponential(size), change)
     busy_until = np.full(robots, -1.0)
     busy_with = np.full(robots, _schedule.IDLE, dtype=np.int64)
     clock, since = 0.0, 0.0
@@ -123,24 +129,62 @@ def _replicate(
     done = 0
     while done < accesses:
         until = warm if done < warm else accesses
-        size = min(_CHUNK, until - done)
+        step = min(_CHUNK, until - done)
         clock = _schedule.run_accesses(
-            order.take(size),
-            access.sample(rng, size),
-            rng.standard_exponential(size),
+            order.take(step),
+            access.sample(rng, step),
+            rng.standard_exponential(step),
             clock,
             since,
             busy_until,
             busy_with,
-            rate,
+            patience,
             change,
             stale,
         )
-        done += size
+        done += step
         if done == warm:
             since = clock
             stale[:] = 0.0
         if progress is not None:
-            progress(size)
+            progress(step)
     _schedule.finish_run(clock, since, change, stale)
     return stale / (clock - since)
+
+
+def _order(
+    sequence: Callable[[np.random.Generator], AccessSequence], seed: np.random.SeedSequence
+) -> AccessSequence:
+    """The order of one run, begun at a random point; the same for the same seed."""
+    rng = np.random.default_rng(seed)
+    order = sequence(rng)
+    order.start_anywhere(rng)
+    return order
+
+
+def _ages(order: AccessSequence, accesses: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """How many slots before the run each page was last accessed, as if the order had always been running.
+
+    Pages that a run accesses hardly ever would otherwise keep the state they start in. For pages without memory
+    the age is geometric; for the others the access before the run lies one mean interval before the first one in
+    it. Pages that are never accessed have been stale for ever.
+    """
+    from recrawl.simulate import _schedule
+
+    frequency = order.frequency
+    visited = frequency > 0
+    interval = 1.0 / np.where(visited, frequency, 1.0)
+    if order.memoryless:
+        return np.where(visited, rng.standard_exponential(frequency.size) * interval, np.inf)
+    first = np.full(frequency.size, -1, dtype=np.int64)
+    # Pages that come often enough to forget their start need no search for their first slot.
+    need = visited & (frequency * accesses < _FORGETS)
+    done = 0
+    while need.any() and done < accesses and (first[need] < 0).any():
+        chunk = order.take(min(_CHUNK, accesses - done))
+        _schedule.first_slots(chunk, done, first)
+        done += chunk.size
+    # A page that does not come at all comes somewhere in the rest of its interval.
+    later = accesses + rng.random(frequency.size) * np.maximum(interval - accesses, 0.0)
+    slot = np.where(first >= 0, first + 1.0, np.where(need, later, 0.5 * interval))
+    return np.where(visited, np.maximum(interval - slot, 0.0), np.inf)

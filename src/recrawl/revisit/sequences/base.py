@@ -32,6 +32,9 @@ class AccessSequence(ABC):
     with the next plan, `replan` [Coffman 1999, Section 6]. Removed pages keep their numbers.
     """
 
+    memoryless = False
+    """Whether each access is drawn without regard to those before it."""
+
     def __init__(self, frequency: ArrayLike) -> None:
         self._set(frequency)
         self._build()
@@ -52,6 +55,10 @@ class AccessSequence(ABC):
     @abstractmethod
     def _build(self) -> None:
         """Lay out the pages that are alive, from their frequencies."""
+
+    @abstractmethod
+    def start_anywhere(self, rng: np.random.Generator) -> None:
+        """Go to a random point of the order, so that independent runs see different stretches of it."""
 
     @abstractmethod
     def _take(self, out: NDArray[np.int64]) -> None:

@@ -18,18 +18,24 @@ __all__ = ["DueTimes", "Windows"]
 _GOLDEN = 0.6180339887498949
 
 
-def _spread_phases(frequency: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A phase in [0, 1) for each page: golden multiples of its rank by falling frequency.
+def spread_phases(frequency: NDArray[np.float64], offset: float) -> NDArray[np.float64]:
+    """A phase in [0, 1) for each page: golden multiples of its rank by falling frequency, all moved by `offset`.
 
     Pages of similar frequency get phases that are far apart, so that they do not come due together.
     """
     phase = np.empty(frequency.size)
-    phase[np.argsort(-frequency, kind="stable")] = np.modf(np.arange(frequency.size) * _GOLDEN)[0]
+    phase[np.argsort(-frequency, kind="stable")] = np.modf(np.arange(frequency.size) * _GOLDEN + offset)[0]
     return phase
 
 
 class _Timed(AccessSequence):
     """A page's *base* is where its last access should have been, in slots; it should come again one period later."""
+
+    _offset = 0.0
+
+    def start_anywhere(self, rng: np.random.Generator) -> None:
+        self._offset = float(rng.random())
+        self._build()
 
     def _build(self) -> None:
         self._now = 0.0
@@ -43,7 +49,7 @@ class _Timed(AccessSequence):
         """Pages that stay keep the fraction of their period that has passed; new ones start at a phase of their own."""
         alive = self._alive > 0
         self._period = 1.0 / np.where(alive, self._frequency, 1.0)
-        phase = 1.0 - _spread_phases(np.where(alive, self._frequency, 0.0))
+        phase = self._lags(alive) - spread_phases(np.where(alive, self._frequency, 0.0), self._offset)
         stays = alive & (before > 0)
         old = self._bases()
         old = np.append(old[:-1], np.zeros(alive.size - self._base.size + 1))
@@ -53,6 +59,10 @@ class _Timed(AccessSequence):
 
     def _bases(self) -> NDArray[np.float64]:
         return self._base
+
+    def _lags(self, alive: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """How long after its base each page will be accessed, in its own periods."""
+        return np.ones(alive.size)
 
     @abstractmethod
     def _heap(self, members: NDArray[np.int32]) -> None:
@@ -74,6 +84,23 @@ class Windows(_Timed):
     """
 
     early, late = 0.8, 1.4
+
+    def _lags(self, alive: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Where in its window each page is accessed once the order has settled.
+
+        The earliest deadline wins, so pages are accessed about the same number of slots before their deadlines:
+        frequent ones as soon as they are released, rare ones near their deadlines. That number keeps the mean lag over
+        pages at one period (as many pages are released as are accessed). Bases that start there make the first round
+        like any other.
+        """
+        frequency = self._frequency[alive]
+        sample = np.sort(frequency)[:: max(1, frequency.size // 4096)]
+        low, high = 0.0, (self.late - self.early) / float(sample[0])
+        for _ in range(60):
+            slots = 0.5 * (low + high)
+            lag = np.maximum(self.early, self.late - slots * sample).mean()
+            low, high = (slots, high) if lag > 1.0 else (low, slots)
+        return np.maximum(self.early, self.late - slots * self._frequency)
 
     def _heap(self, members: NDArray[np.int32]) -> None:
         from recrawl.revisit.sequences import _kernels

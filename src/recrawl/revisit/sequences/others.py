@@ -10,7 +10,7 @@ from recrawl.errors import InvalidModel
 from recrawl.laws._stable import exp_remainder
 from recrawl.revisit.pages import checked_vector
 from recrawl.revisit.sequences.base import IDLE, AccessSequence
-from recrawl.revisit.sequences.due import _spread_phases
+from recrawl.revisit.sequences.due import spread_phases
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -45,6 +45,9 @@ class Bracket(AccessSequence):
             weight = self._frequency[leaf]
             _kernels.merge_smallest(weight, leaf, self._alive.size, self._left, self._right, self._share)
 
+    def start_anywhere(self, rng: np.random.Generator) -> None:
+        self._phase = rng.random(self._phase.size)
+
     def _take(self, out: NDArray[np.int64]) -> None:
         from recrawl.revisit.sequences import _kernels
 
@@ -73,8 +76,14 @@ class WhittleIndex(AccessSequence):
             self._exponent = checked_vector("exponent", exponent, zero=True)
         super().replan(frequency)
 
+    _offset = 0.0
+
+    def start_anywhere(self, rng: np.random.Generator) -> None:
+        self._offset = float(rng.random())
+        self._build()
+
     def _build(self) -> None:
-        phase = 1.0 - _spread_phases(self._frequency)
+        phase = 1.0 - spread_phases(self._frequency, self._offset)
         self._age = np.floor(phase / np.where(self._alive, self._frequency, 1.0))
         self._weigh()
 
@@ -121,6 +130,8 @@ class Randomised(AccessSequence):
     [0, 0, 0, 0, 0, 1, 0, 1, 0, 0]
     """
 
+    memoryless = True
+
     def __init__(self, frequency: ArrayLike, rng: np.random.Generator | int | None = None) -> None:
         self._rng = np.random.default_rng(rng)
         super().__init__(frequency)
@@ -132,6 +143,10 @@ class Randomised(AccessSequence):
         self._accept = np.empty(weight.size)
         self._other = np.empty(weight.size, dtype=np.int64)
         _kernels.alias_table(weight, self._accept, self._other)
+
+    def start_anywhere(self, rng: np.random.Generator) -> None:
+        """Every point of a memoryless order is alike; only the draws to come change."""
+        self._rng = rng
 
     def _take(self, out: NDArray[np.int64]) -> None:
         from recrawl.revisit.sequences import _kernels
@@ -155,6 +170,9 @@ class RoundRobin(AccessSequence):
             raise InvalidModel("a round robin gives all pages the same frequency")
         self._members = np.flatnonzero(self._alive)
         self._place = 0
+
+    def start_anywhere(self, rng: np.random.Generator) -> None:
+        self._place = int(rng.integers(self._members.size))
 
     def _take(self, out: NDArray[np.int64]) -> None:
         from recrawl.revisit.sequences import _kernels
@@ -188,6 +206,9 @@ class Template(AccessSequence):
 
     def _build(self) -> None:
         self._place = 0
+
+    def start_anywhere(self, rng: np.random.Generator) -> None:
+        self._place = int(rng.integers(self._members.size))
 
     def _take(self, out: NDArray[np.int64]) -> None:
         from recrawl.revisit.sequences import _kernels

@@ -145,6 +145,9 @@ class GoldenRatio(_Partition):
         self._point = self._cycle - 1
         self._stride = _golden_stride(self.k)
 
+    def start_anywhere(self, rng: np.random.Generator) -> None:
+        self._point = int(rng.integers(self._cycle))
+
     @property
     def counts(self) -> NDArray[np.int64]:
         """Accesses of each page in one cycle; the last entry counts the idle slots."""
@@ -188,8 +191,11 @@ def power_of_two_frequencies(frequency: ArrayLike) -> NDArray[np.float64]:
     bits = int(min(_LARGEST_BITS, max(1 - int(exponent.min()), 1)))
     size = np.left_shift(np.int64(1), np.clip(bits + exponent - 1, 0, bits).astype(np.int64))
     room = (1 << bits) - int(size.sum())
-    if room < 0:
-        raise InvalidModel(f"{page.size} pages with tiny frequencies do not fit into 2^{bits} slots")
+    while room < 0:
+        # Tiny frequencies that the sum of all could not resolve; the largest page can give way.
+        place = size.argmax()
+        size[place] //= 2
+        room += int(size[place])
     for place in np.argsort(-mantissa, kind="stable"):
         if size[place] <= room:
             room -= int(size[place])
@@ -220,6 +226,9 @@ class PowerOfTwo(_Partition):
         # The largest parts first: then each begins at a multiple of its own size.
         self._cut(np.ldexp(rounded[self._order], self._bits).astype(np.int64))
         self._slot = 0
+
+    def start_anywhere(self, rng: np.random.Generator) -> None:
+        self._slot = int(rng.integers(1 << self._bits))
 
     def _take(self, out: NDArray[np.int64]) -> None:
         from recrawl.revisit.sequences import _kernels
