@@ -292,15 +292,24 @@ def learn_row(state: State, page: int, elapsed: float, kind: int, age: float) ->
 
 @compiled
 def learn_clocks(state: State, page: int, now: float, elapsed: float, kind: int, dated: float) -> None:
-    """Add an access to the changes and exposures of all groups of a page, bin by bin (one step of online EM)."""
+    """Add an access to the changes and exposures of all groups of a page, bin by bin (one step of online EM).
+
+    A change found stands for θτ / P(changed) changes, where P is that of the whole posterior: with that of its mean
+    alone pages of uncertain rate would slow the clock down. Needs `posterior` before.
+    """
     pages, groups, numbers = state.pages, state.groups, state.numbers
     width, origin = numbers[WIDTH], numbers[ORIGIN]
     rate = pages.rate[page]
     begin = dated if kind == DATED else pages.last[page]
     x = rate * elapsed
+    trust = min(1.0, 3.0 / x)  # a page that surely changed says little about the clock, however often it did
     expected = 0.0
     if kind == CHANGED:
-        expected = min(x / -math.expm1(-x), 3.0) if x > 1e-9 else 1.0
+        likely = 0.0
+        for k in range(state.rates.size):
+            if state.scratch[k] > 1e-9:
+                likely -= state.scratch[k] * math.expm1(-state.rates[k] * elapsed)
+        expected = trust * x / likely if x > 1e-9 else 1.0
     newest = state.counters[BIN]
     oldest = newest - BINS + 1
     first = max(oldest, int(math.floor((begin - origin) / width)))
@@ -314,7 +323,7 @@ def learn_clocks(state: State, page: int, now: float, elapsed: float, kind: int,
         share = expected * groups.speed[leaf, column] * overlap / elapsed
         group = leaf
         while group >= 0:
-            groups.exposure[group, column] += rate * overlap
+            groups.exposure[group, column] += trust * rate * overlap
             groups.changes[group, column] += share
             group = groups.parent[group]
     if kind == DATED and dated >= origin + oldest * width:

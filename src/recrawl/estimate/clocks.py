@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.errors import InvalidModel
-from recrawl.estimate.clock_state import empty_state, grown, regrouped, rescaled
 from recrawl.estimate.groups import nested_groups, prefixes
 from recrawl.laws.law import positive
 
@@ -70,6 +69,8 @@ class GroupClocks:
         self._grouped = 0  # pages when groups were last made
         self._unsettled = 0  # pages that came or went since
         self._round = 1.0 / self.budget  # the uniform revisit time N/B that bins and grid are made for
+        from recrawl.estimate._clock_state import empty_state
+
         self.state = empty_state(rule, self.budget, self._round, start)
 
     # Pages come and go.
@@ -88,8 +89,9 @@ class GroupClocks:
         rates: Iterable[float] | None = None,
         seen: ArrayLike | None = None,
     ) -> list[int]:
-        """Slots for new pages. They are accessed next, unless they were `seen` at a time before."""
+        """Slots for new pages. They are accessed next, unless they were `seen` at times before."""
         from recrawl.estimate import _clock_kernels as kernel
+        from recrawl.estimate._clock_state import grown
 
         spare = int(self.state.counters[kernel.SPARE])
         again = min(spare, len(names))
@@ -188,6 +190,8 @@ class GroupClocks:
 
     def maintain(self, now: float) -> None:
         """Groups, bins and the grid of rates follow when the number of pages or the budget has moved far."""
+        from recrawl.estimate._clock_state import rescaled
+
         pages = max(len(self), 1)
         if self.rule == "optimal" and self._unsettled > max(3, _REGROUP * self._grouped):
             self._regroup(now)
@@ -197,6 +201,7 @@ class GroupClocks:
 
     def _regroup(self, now: float) -> None:
         from recrawl.estimate._clock_kernels import FREE
+        from recrawl.estimate._clock_state import regrouped
 
         slots = np.flatnonzero(self.state.pages.status[: len(self._names)] != FREE)
         found, parents, group = nested_groups([self._names[slot] for slot in slots])

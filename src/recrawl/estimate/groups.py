@@ -37,8 +37,13 @@ def _ends_group(byte: int) -> bool:
     return byte < 128 and not chr(byte).isalpha()
 
 
-def nested_groups(names: Sequence[str]) -> tuple[list[bytes], NDArray[np.int32], NDArray[np.int32]]:
+def nested_groups(
+    names: Sequence[str], levels: int = 4
+) -> tuple[list[bytes], NDArray[np.int32], NDArray[np.int32]]:
     """Groups as prefixes (the empty one, the site, first; parents before children), their parents, each name's group.
+
+    `levels` below the site; fewer where there would be more than one group for eight names, so that groups take no
+    more memory than names.
 
     >>> found, parents, group = nested_groups([f"x/a{i}" for i in range(5)] + ["y/b"])
     >>> found, parents.tolist(), group.tolist()
@@ -54,7 +59,7 @@ def nested_groups(names: Sequence[str]) -> tuple[list[bytes], NDArray[np.int32],
     text = np.frombuffer(b"".join(raw[i] for i in order) + b"\0", dtype=np.uint8)
     starts = np.concatenate(([0], np.cumsum([len(raw[i]) for i in order]))).astype(np.int64)
     shared = common_prefixes(text, starts)
-    lengths = [widest_windows(text, starts, shared, size) for size in group_sizes(count)]
+    lengths = [widest_windows(text, starts, shared, size) for size in group_sizes(count)[:levels]]
     found: dict[bytes, int] = {b"": 0}
     parents = [-1]
     deepest = np.zeros(count, dtype=np.int32)
@@ -68,4 +73,6 @@ def nested_groups(names: Sequence[str]) -> tuple[list[bytes], NDArray[np.int32],
                 number = found[prefix] = len(parents)
                 parents.append(int(deepest[order[place]]))
             deepest[order[place]] = number
+    if levels > 1 and 8 * len(found) > max(count, 800):
+        return nested_groups(names, levels - 1)
     return list(found), np.array(parents, dtype=np.int32), deepest

@@ -15,7 +15,7 @@ from recrawl.tables._files import open_to_read
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["find_sites", "read_site"]
+__all__ = ["find_sites", "read_site", "site_of_git"]
 
 _TECHNICAL = 4  # flag of events in which only the extraction changed
 
@@ -68,6 +68,17 @@ def read_site(name: str, pages: Path, events: Path, *, weights: str | None = Non
     if not times:
         raise InvalidModel(f"{events} holds no event")
     return SiteHistory.of(name, names, times, which, kinds, weights=np.array(mass))
+
+
+def site_of_git(name: str, directory: Path, pattern: str) -> SiteHistory:
+    """A git repository as a site: what its main line published, and when."""
+    from recrawl.tables.git_history import read_git
+
+    found = read_git(directory, pattern)
+    pages, times, kinds, _flags = zip(*found.events, strict=True)
+    return SiteHistory.of(
+        name, [page.path for page in found.pages], times, pages, ["MAD".index(kind) for kind in kinds]
+    )
 
 
 def _rows(path: Path, columns: list[str], optional: str | None = None) -> Iterator[tuple[int, list[str]]]:
