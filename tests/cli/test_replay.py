@@ -13,7 +13,9 @@ def site(tmp_path):
 
 
 def test_json_rows(recrawl, site):
-    rows = recrawl("replay", site, "--budget", "1x", "--budget", "2x", "--policies", "uniform,clairvoyant", "--json")
+    rows = recrawl(
+        "replay", site, "--budget", "1x", "--budget", "2x", "--policies", "uniform,clairvoyant", "--json"
+    )
     assert rows.code == 0, rows.err
     assert [(row["site"], row["budget"], row["policy"]) for row in rows.json] == [
         ("s", budget, policy) for budget in ("1x", "2x") for policy in ("uniform", "clairvoyant")
@@ -42,7 +44,9 @@ def test_git_repository(recrawl, tmp_path):
         when = f"{1_700_000_000 + 86400 * day} +0000"
         subprocess.run([*git, "add", "."], check=True)
         subprocess.run(
-            [*git, "commit", "-qm", "x", "--date", when], check=True, env={"GIT_COMMITTER_DATE": when, "PATH": "/usr/bin:/bin"}
+            [*git, "commit", "-qm", "x", "--date", when],
+            check=True,
+            env={"GIT_COMMITTER_DATE": when, "PATH": "/usr/bin:/bin"},
         )
     found = recrawl("replay", place, "--policies", "uniform,clairvoyant", "--json")
     assert found.code == 0, found.err

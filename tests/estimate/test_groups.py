@@ -12,8 +12,8 @@ NAMES = st.lists(st.text("ab/1", min_size=1, max_size=6), min_size=1, max_size=6
 def test_groups_are_the_longest_shared_prefixes(names):
     found, parents, group = nested_groups(names)
     counts = Counter(prefix for name in names for prefix in prefixes(name))
-    for name, number in zip(names, group, strict=True):
-        chain = []
+    for name, leaf in zip(names, group, strict=True):
+        chain, number = [], leaf
         while number > 0:
             chain.append(found[number])
             number = parents[number]

@@ -29,7 +29,9 @@ def test_new_pages_come_first_each_once():
     schedule = Scheduler(1.0)
     for name in names(20):
         schedule.add(name)
-    assert sorted(play(schedule, np.random.default_rng(0), 0.0, 20, dict.fromkeys(names(20), 0.01))) == sorted(names(20))
+    assert sorted(
+        play(schedule, np.random.default_rng(0), 0.0, 20, dict.fromkeys(names(20), 0.01))
+    ) == sorted(names(20))
 
 
 def test_save_and_load_in_mid_run_go_on_bit_for_bit(tmp_path):

@@ -28,7 +28,9 @@ def best_freshness(history, budget):
         mine = history.times[history.pages == page]
         gain += (mine[0] if mine.size else history.end) - history.start
         ends += list(zip(mine, [*mine[1:], history.end], strict=False))
-    worth = np.array([[max(end - slot, 0.0) if slot >= begin else 0.0 for begin, end in ends] for slot in slots])
+    worth = np.array(
+        [[max(end - slot, 0.0) if slot >= begin else 0.0 for begin, end in ends] for slot in slots]
+    )
     rows, columns = linear_sum_assignment(worth, maximize=True)
     span = (history.end - history.start) * len(history.names)
     return (gain + worth[rows, columns].sum()) / span
@@ -75,7 +77,8 @@ def test_shared_clocks_win_on_shocks_and_lose_nothing_alone():
     shocks = synthetic_history("shocks", pages=600, groups=12, duration=30.0, seed=1)
     alone = synthetic_history("poisson", pages=600, groups=12, duration=30.0, seed=1)
     gain = [
-        replay(site, unit_budget(site), "optimal").freshness - replay(site, unit_budget(site), "poisson").freshness
+        replay(site, unit_budget(site), "optimal").freshness
+        - replay(site, unit_budget(site), "poisson").freshness
         for site in (shocks, alone)
     ]
     assert gain[0] > 0.01
@@ -101,7 +104,10 @@ def test_weights_move_freshness_to_what_matters():
 def test_dates_help():
     site = synthetic_history("shocks", pages=400, groups=8, duration=30.0, seed=2)
     budget = 2 * unit_budget(site)
-    assert replay(site, budget, "optimal", dated=True).freshness > replay(site, budget, "optimal").freshness - 0.005
+    assert (
+        replay(site, budget, "optimal", dated=True).freshness
+        > replay(site, budget, "optimal").freshness - 0.005
+    )
 
 
 @pytest.mark.parametrize("kind", SYNTHETIC)

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _DEFAULT = "uniform,proportional,nutch,stormcrawler,poisson,optimal,clairvoyant"
-_CHEATS = {"poisson-known": "told every page's mean rate in advance", "clairvoyant": "told the future: a bound"}
+_CHEATS = {
+    "poisson-known": "told every page's mean rate in advance",
+    "clairvoyant": "told the future: a bound",
+}
 
 
 def register(root: typer.Typer) -> None:
@@ -65,10 +68,12 @@ def replay(
         ),
     ] = _DEFAULT,
     weights: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of the page table that says how much a page matters.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of the page table that says how much a page matters."),
     ] = None,
     dated: Annotated[
-        bool, typer.Option("--dated", help="An access also learns when the page last changed (Last-Modified).")
+        bool,
+        typer.Option("--dated", help="An access also learns when the page last changed (Last-Modified)."),
     ] = False,
     path: Annotated[
         str, typer.Option(metavar="GLOB", help="Pages of a git repository, as `recrawl fit history --path`.")
@@ -154,9 +159,7 @@ def _replay_one(task: _Task) -> dict[str, Any]:
     history = _load(task.source, task.weights)
     # A synthetic site's unit of time stands for a day.
     second = 1.0 / 86400 if task.source.kind == "synthetic" else 1.0
-    found = play(
-        history, task.multiple * unit_budget(history), task.policy, dated=task.dated, second=second
-    )
+    found = play(history, task.multiple * unit_budget(history), task.policy, dated=task.dated, second=second)
     return {
         "site": found.site,
         "budget": f"{task.multiple:g}x",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recrawl.estimate import _clock_kernels as kernel
+from recrawl.estimate import _clock_order as order
 from recrawl.revisit._pairing import Entries, entries
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,17 +27,17 @@ _STEP = (_FASTEST / _SLOWEST) ** (1.0 / (_POINTS - 1))  # from one rate of the g
 def empty_state(rule: str, budget: float, round_time: float, start: float) -> kernel.State:
     """No page, one group. `round_time` is the uniform revisit time, N/B."""
     rates = np.geomspace(_SLOWEST / round_time, _FASTEST / round_time, _POINTS)
-    numbers = np.zeros(8)
+    numbers = np.zeros(7)
     numbers[kernel.WIDTH] = round_time / _BINS_PER_ROUND
     numbers[kernel.ORIGIN] = start
     numbers[kernel.PRICE] = 1.0 if rule == "proportional" else 0.2 * round_time
     numbers[kernel.LOG_PRICE] = math.log(numbers[kernel.PRICE])
-    numbers[kernel.SHRINK], numbers[kernel.CAP] = 1.5, 64.0
+    numbers[kernel.SHRINK], numbers[kernel.CAP] = 0.4, 64.0
     numbers[kernel.GAP] = 1.0 / budget
     counters = np.zeros(10, dtype=np.int64)
     counters[kernel.TOP] = -1
     counters[kernel.GROUPS] = 1
-    order = kernel.PROPORTIONAL if rule == "proportional" else kernel.OPTIMAL
+    choice = kernel.PROPORTIONAL if rule == "proportional" else kernel.OPTIMAL
     return kernel.State(
         pages=_page_arrays(0),
         groups=_group_arrays(np.array([-1], dtype=np.int32)),
@@ -47,7 +48,7 @@ def empty_state(rule: str, budget: float, round_time: float, start: float) -> ke
         prior=_first_prior(rates * round_time),
         numbers=numbers,
         counters=counters,
-        rules=np.array([rule == "optimal", order, rule == "known"], dtype=np.int64),
+        rules=np.array([rule == "optimal", choice, rule == "known"], dtype=np.int64),
         known=np.zeros(0),
         scratch=np.zeros(_POINTS),
         members=np.zeros(0, dtype=np.int32),
@@ -100,12 +101,16 @@ def grown(state: kernel.State, wanted: int) -> kernel.State:
     size = max(wanted, have + have // 2, 8)
     more = size - have
     return state._replace(
-        pages=kernel.Pages(*(np.concatenate(pair) for pair in zip(state.pages, _page_arrays(more), strict=True))),
-        page_heaps=Entries(*(np.concatenate(pair) for pair in zip(state.page_heaps, entries(more), strict=True))),
+        pages=kernel.Pages(*_joined(state.pages, _page_arrays(more))),
+        page_heaps=Entries(*_joined(state.page_heaps, entries(more))),
         known=np.concatenate((state.known, np.zeros(more if state.rules[kernel.KNOWN] else 0))),
         members=np.zeros(size, dtype=np.int32),
         free=np.concatenate((state.free, np.zeros(more, dtype=np.int32))),
     )
+
+
+def _joined(first: Iterable[Any], second: Iterable[Any]) -> list[Any]:
+    return [np.concatenate(pair) for pair in zip(first, second, strict=True)]
 
 
 def regrouped(
@@ -127,13 +132,11 @@ def regrouped(
     state.pages.group[slots] = group
     state.counters[kernel.GROUPS] = parents.size
     found = state._replace(groups=groups, group_heap=entries(parents.size))
-    kernel.rebuild_all(found, now, False)
+    order.rebuild_all(found, now, False)
     return found
 
 
-def rescaled(
-    state: kernel.State, round_time: float, wanted: float, now: float
-) -> tuple[kernel.State, float]:
+def rescaled(state: kernel.State, round_time: float, wanted: float, now: float) -> tuple[kernel.State, float]:
     """Bins and the grid of rates for another uniform revisit time, and that time: whole steps of the grid away."""
     kernel.advance_clocks(state, now)
     steps = round(math.log(wanted / round_time) / math.log(_STEP))
@@ -150,7 +153,7 @@ def rescaled(
         state.prior[:] = 0.98 * prior / prior.sum() + 0.02 / _POINTS
     _rebin(state, ratio, now)
     numbers[kernel.PRICE] *= ratio
-    kernel.rebuild_all(state, now, True)
+    order.rebuild_all(state, now, True)
     return state, round_time * ratio
 
 
@@ -168,7 +171,7 @@ def _rebin(state: kernel.State, ratio: float, now: float) -> None:
     """Spread what every bin has seen evenly over its time, and gather it into bins that are `ratio` as wide."""
     numbers, counters, groups = state.numbers, state.counters, state.groups
     bins = kernel.BINS
-    order = (int(counters[kernel.BIN]) - bins + 1 + np.arange(bins)) % bins
+    columns = (int(counters[kernel.BIN]) - bins + 1 + np.arange(bins)) % bins
     width = numbers[kernel.WIDTH]
     old = numbers[kernel.ORIGIN] + (int(counters[kernel.BIN]) - bins + 1 + np.arange(bins + 1)) * width
     numbers[kernel.WIDTH] = width * ratio
@@ -179,10 +182,10 @@ def _rebin(state: kernel.State, ratio: float, now: float) -> None:
     share = np.maximum(overlap, 0.0) / width
     target = (np.arange(bins) - bins + 1) % bins
     for values in (groups.changes, groups.exposure):
-        values[:, target] = values[:, order] @ share
+        values[:, target] = values[:, columns] @ share
     speed = np.ones_like(groups.speed)
     covered = np.maximum(overlap, 0.0)
     known = covered.sum(axis=0)
-    mean = groups.speed[:, order] @ covered + np.maximum(numbers[kernel.WIDTH] - known, 0.0)
+    mean = groups.speed[:, columns] @ covered + np.maximum(numbers[kernel.WIDTH] - known, 0.0)
     speed[:, target] = mean / numbers[kernel.WIDTH]
     groups.speed[:] = speed

@@ -12,7 +12,7 @@ late: the budget is met exactly, and the price only sets the order. One access c
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from recrawl.estimate._clock_kernels import State
 
 __all__ = ["RULES", "GroupClocks"]
 
@@ -91,6 +90,7 @@ class GroupClocks:
     ) -> list[int]:
         """Slots for new pages. They are accessed next, unless they were `seen` at times before."""
         from recrawl.estimate import _clock_kernels as kernel
+        from recrawl.estimate import _clock_order as order
         from recrawl.estimate._clock_state import grown
 
         spare = int(self.state.counters[kernel.SPARE])
@@ -121,15 +121,15 @@ class GroupClocks:
             self._newcomers.extend(slots)
         else:
             for slot in slots:
-                kernel.settle(state, slot, now)
+                order.settle(state, slot, now)
         return slots
 
     def remove(self, slot: int, now: float) -> None:
         """Forget a page."""
-        from recrawl.estimate import _clock_kernels as kernel
+        from recrawl.estimate import _clock_order as order
 
         self._check(slot)
-        kernel.forget(self.state, slot, now)
+        order.forget(self.state, slot, now)
         self._unsettled += 1
 
     def name_of(self, slot: int) -> str:
@@ -161,32 +161,35 @@ class GroupClocks:
     def take(self, now: float) -> int:
         """The page to access now; it is out until it is observed or given back. −1: none waits."""
         from recrawl.estimate import _clock_kernels as kernel
+        from recrawl.estimate import _clock_order as order
 
         while self._newcomers:
             slot = self._newcomers.popleft()
             if self.state.pages.status[slot] == kernel.OUT:
                 return slot
         self.maintain(now)
-        return int(kernel.take(self.state, now))
+        return int(order.take(self.state, now))
 
     def observe(self, slot: int, now: float, changed: bool, last_modified: float | None = None) -> None:
         """What an access found; the time of the page's last change if it is known."""
         from recrawl.estimate import _clock_kernels as kernel
+        from recrawl.estimate import _clock_order as order
 
         self._check(slot)
         if self.state.pages.status[slot] == kernel.WAITING:
-            kernel.unqueue_page(self.state, slot, now)
-        kernel.record(self.state, slot, now, *_kind(changed, last_modified))
+            order.unqueue_page(self.state, slot, now)
+        order.record(self.state, slot, now, *_kind(changed, last_modified))
 
     def give_back(self, slot: int, now: float) -> None:
         """A page that is out was not accessed: it waits again."""
         from recrawl.estimate import _clock_kernels as kernel
+        from recrawl.estimate import _clock_order as order
 
         self._check(slot)
         if self.state.pages.fresh[slot]:
             self._newcomers.append(slot)
         elif self.state.pages.status[slot] == kernel.OUT:
-            kernel.settle(self.state, slot, now)
+            order.settle(self.state, slot, now)
 
     def maintain(self, now: float) -> None:
         """Groups, bins and the grid of rates follow when the number of pages or the budget has moved far."""
@@ -216,14 +219,14 @@ class GroupClocks:
                     return self._group_of[prefix]
         return 0
 
-
     # Keeping it.
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """Everything, as arrays: what `restore` needs to go on exactly."""
         found: dict[str, NDArray[np.generic]] = {}
-        for name, value in self.state._asdict().items():
-            if isinstance(value, tuple):
+        fields: dict[str, Any] = self.state._asdict()
+        for name, value in fields.items():
+            if hasattr(value, "_asdict"):
                 found |= {f"{name}.{part}": array.copy() for part, array in value._asdict().items()}
             else:
                 found[name] = value.copy()
@@ -242,9 +245,9 @@ class GroupClocks:
         clocks._newcomers = deque(int(slot) for slot in arrays["newcomers"])
         clocks._names = [name.decode("utf-8", "surrogateescape") for name in _unpack("names", arrays)]
         clocks._group_of = {prefix: number for number, prefix in enumerate(_unpack("prefixes", arrays))}
-        fields = {}
-        for name, value in clocks.state._asdict().items():
-            if isinstance(value, tuple):
+        fields: dict[str, Any] = clocks.state._asdict()
+        for name, value in fields.items():
+            if hasattr(value, "_asdict"):
                 parts = {part: np.array(arrays[f"{name}.{part}"]) for part in value._asdict()}
                 fields[name] = type(value)(**parts)
             else:

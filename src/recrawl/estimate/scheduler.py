@@ -72,7 +72,9 @@ class Scheduler:
         if page in self._slots:
             raise InvalidModel(f"page {page!r} is already there")
         if last_access is not None and not last_access <= self._now:
-            raise InvalidModel(f"last_access of {page!r} must not lie after now, {self._now}, not {last_access}")
+            raise InvalidModel(
+                f"last_access of {page!r} must not lie after now, {self._now}, not {last_access}"
+            )
         seen = None if last_access is None else [last_access]
         (self._slots[page],) = self._clocks.add([page], self._now, weights=[weight], seen=seen)
 
@@ -103,7 +105,7 @@ class Scheduler:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to a file (numpy's .npz), to go on from exactly here."""
-        with open(path, "wb") as file:  # noqa: PTH123 - a name without .npz must stay as it is
+        with open(path, "wb") as file:
             np.savez(file, now=np.array(self._now), **self._clocks.arrays())  # type: ignore[arg-type]
 
     @classmethod

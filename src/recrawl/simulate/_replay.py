@@ -36,8 +36,12 @@ class World(NamedTuple):
     current: NDArray[np.bool_]  # the copy is that of the present version
     since: NDArray[np.float64]  # when the present version appeared
     waiting: NDArray[np.int32]  # pages that appeared, to be accessed next
-    clock: NDArray[np.float64]  # now, start of the measurement, weight living, weight current, ∫ share current
-    cursor: NDArray[np.int64]  # next event, head and tail of `waiting`, accesses, accesses of pages that were gone
+    clock: NDArray[
+        np.float64
+    ]  # now, start of the measurement, weight living, weight current, ∫ share current
+    cursor: NDArray[
+        np.int64
+    ]  # next event, head and tail of `waiting`, accesses, accesses of pages that were gone
 
 
 @compiled
@@ -104,7 +108,7 @@ def next_arrival(world: World) -> int:
         page = world.waiting[cursor[HEAD]]
         cursor[HEAD] += 1
         if world.living[page] and not world.current[page]:
-            return page
+            return int(page)
     return -1
 
 
@@ -112,7 +116,7 @@ def next_arrival(world: World) -> int:
 def finish(world: World, end: float) -> float:
     """Play the rest of the history; return freshness, the mean share of living pages whose copy is current."""
     advance(world, end)
-    return world.clock[AREA] / (end - world.clock[SINCE])
+    return float(world.clock[AREA] / (end - world.clock[SINCE]))
 
 
 class DueList(NamedTuple):
@@ -128,8 +132,9 @@ class DueList(NamedTuple):
 
 @compiled
 def _nutch(pages: DueList, page: int, now: float, changed: bool, unit: float) -> float:
-    """Interval × 0.8 after a change, × 1.4 without, at least the time since the last change, at most 90 days;
-    the next access is 0.3 of that time earlier.
+    """Interval × 0.8 after a change, × 1.4 without, between the time since the last change and 90 days.
+
+    The next access comes 0.3 of that time earlier.
     """
     if changed:
         pages.last_change[page] = now
@@ -137,7 +142,7 @@ def _nutch(pages: DueList, page: int, now: float, changed: bool, unit: float) ->
     interval = max(pages.interval[page] * (0.8 if changed else 1.4), since)
     interval = min(max(interval, 60.0 * unit), 90 * 86400.0 * unit)
     pages.interval[page] = interval
-    return now + interval - 0.3 * min(since, interval)
+    return float(now + interval - 0.3 * min(since, interval))
 
 
 @compiled
@@ -146,11 +151,13 @@ def _storm(pages: DueList, page: int, now: float, changed: bool, unit: float) ->
     interval = pages.interval[page]
     interval = 0.5 * interval + 0.5 * 3600.0 * unit if changed else min(1.5 * interval, 14 * 86400.0 * unit)
     pages.interval[page] = interval
-    return now + interval
+    return float(now + interval)
 
 
 @compiled
-def due_steps(world: World, pages: DueList, rule: int, unit: float, start: float, gap: float, steps: int) -> None:
+def due_steps(
+    world: World, pages: DueList, rule: int, unit: float, start: float, gap: float, steps: int
+) -> None:
     """Most overdue first. Rule 0: oldest access first; 1: the Nutch rule; 2: the StormCrawler rule.
 
     `unit` is the length of a second in the history's unit of time.

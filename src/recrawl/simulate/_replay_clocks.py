@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recrawl._compiled import compiled
-from recrawl.estimate._clock_kernels import State, forget, record, take
+from recrawl.estimate._clock_order import forget, record, take
 from recrawl.simulate._replay import ACCESSES, NEWS, NOTHING, World, access, advance, next_arrival
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from recrawl.estimate._clock_kernels import State
 
 __all__ = ["clock_steps"]
 

@@ -70,7 +70,9 @@ class SiteHistory:
         if when.size and not np.isfinite(when).all():
             raise InvalidModel("times of events must be finite")
         if which.size and (which.min() < 0 or which.max() >= len(names)):
-            raise InvalidModel(f"pages of events must lie from 0 to {len(names) - 1}, not up to {which.max()}")
+            raise InvalidModel(
+                f"pages of events must lie from 0 to {len(names) - 1}, not up to {which.max()}"
+            )
         order = np.argsort(when, kind="stable")
         when, which, what = when[order], which[order], what[order]
         begin = float(when[0] if start is None and when.size else start or 0.0)
@@ -157,7 +159,9 @@ def _shocks(
     for g in range(int(group.max()) + 1):
         members = np.flatnonzero(group == g)
         for moment in rng.uniform(0.0, duration, rng.poisson(0.625 * duration)):
-            touched = members[rng.random(members.size) < 0.8]  # 0.625 edits of 0.8 of the pages: rate one half
+            touched = members[
+                rng.random(members.size) < 0.8
+            ]  # 0.625 edits of 0.8 of the pages: rate one half
             all_times.append(np.full(touched.size, moment))
             all_which.append(touched)
     return np.concatenate(all_times), np.concatenate(all_which)

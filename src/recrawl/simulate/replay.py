@@ -30,7 +30,12 @@ REPLAY_POLICIES = (
     "uniform", "proportional", "nutch", "stormcrawler", "poisson", "poisson-known", "optimal", "clairvoyant",
 )  # fmt: skip
 
-_RULES = {"proportional": "proportional", "poisson": "poisson", "poisson-known": "known", "optimal": "optimal"}
+_RULES = {
+    "proportional": "proportional",
+    "poisson": "poisson",
+    "poisson-known": "known",
+    "optimal": "optimal",
+}
 _DUE_RULES = {"uniform": 0, "nutch": 1, "stormcrawler": 2}
 _FIRST_INTERVAL = {"uniform": 0.0, "nutch": 30 * 86400.0, "stormcrawler": 86400.0}
 _CHUNK = 5000

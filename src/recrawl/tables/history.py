@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +13,7 @@ from recrawl.tables._files import open_to_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 __all__ = ["find_sites", "read_site", "site_of_git"]
 
@@ -48,7 +48,8 @@ def read_site(name: str, pages: Path, events: Path, *, weights: str | None = Non
     events with flag 4 (only the extraction changed) are left out.
     """
     numbers: dict[str, int] = {}
-    names, mass = [], []
+    names: list[str] = []
+    mass: list[float] = []
     columns = ["page_id", "path"] if weights is None else ["page_id", "path", weights]
     for line, row in _rows(pages, columns):
         numbers[row[0]] = len(names)
@@ -93,7 +94,9 @@ def _rows(path: Path, columns: list[str], optional: str | None = None) -> Iterat
         for row in reader:
             if row:
                 if len(row) < len(header):
-                    raise InvalidModel(f"{path}, line {reader.line_num}: {len(row)} cells for {len(header)} columns")
+                    raise InvalidModel(
+                        f"{path}, line {reader.line_num}: {len(row)} cells for {len(header)} columns"
+                    )
                 yield reader.line_num, [row[place] for place in places]
 
 
