@@ -25,7 +25,7 @@ ALLOWED = {
     "estimate": ["errors", "laws", "revisit", "fleet", "control", "_compiled"],
     "simulate": [*THEORY, "_compiled"],
     "papers": [*THEORY, "simulate", "_compiled"],
-    "tables": [*THEORY],
+    "tables": [*THEORY, "simulate"],
     "cli": [*THEORY, "simulate", "papers", "tables", "_version"],
     "__main__": ["cli"],
 }

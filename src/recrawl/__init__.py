@@ -13,6 +13,7 @@ from recrawl._version import __version__
 from recrawl.errors import InvalidModel, NotConverged, RecrawlError
 
 if TYPE_CHECKING:
+    from recrawl.estimate import Scheduler
     from recrawl.laws import Law, parse_law
     from recrawl.revisit import (
         Limits,
@@ -35,6 +36,7 @@ __all__ = [
     "Pages",
     "Plan",
     "RecrawlError",
+    "Scheduler",
     "__version__",
     "budget_curve",
     "budget_for",
@@ -52,6 +54,7 @@ _ROOMS = {
     "Limits": "revisit",
     "Pages": "revisit",
     "Plan": "revisit",
+    "Scheduler": "estimate",
     "budget_curve": "revisit",
     "budget_for": "revisit",
     "lower_bound": "revisit",

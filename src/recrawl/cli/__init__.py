@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from recrawl._version import __version__
-from recrawl.cli import control, fit, fleet, papers, plan, simulate, simulate_control, simulate_fleet
+from recrawl.cli import control, fit, fleet, papers, plan, replay, simulate, simulate_control, simulate_fleet
 from recrawl.errors import ConfigError, InvalidModel, RecrawlError
 
 __all__ = ["app", "main"]
@@ -50,6 +50,7 @@ fit.register(app)
 simulate.register(app)
 simulate_fleet.register(simulate.app)
 simulate_control.register(simulate.app)
+replay.register(app)
 papers.register(app)
 
 

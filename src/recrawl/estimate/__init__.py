@@ -2,6 +2,7 @@
 
 from recrawl.estimate.belief import Belief
 from recrawl.estimate.changes_mle import ChangeRates, change_rates, log_likelihood
+from recrawl.estimate.clocks import GroupClocks
 from recrawl.estimate.fit import ArrivalFit, fit_arrivals
 from recrawl.estimate.moment_fits import from_three_moments, from_two_moments
 from recrawl.estimate.observations import Observations
@@ -9,6 +10,7 @@ from recrawl.estimate.phase_fits import PhaseTypeFit, fit_phase_type
 from recrawl.estimate.preprocess import Preparation, prepare
 from recrawl.estimate.rate_grid import RateGrid
 from recrawl.estimate.samples import Sample
+from recrawl.estimate.scheduler import Scheduler
 from recrawl.estimate.sequences import Gaps
 from recrawl.estimate.statistics import ArrivalStatistics
 from recrawl.estimate.two_state_map import TwoStateFit, two_state_map
@@ -19,11 +21,13 @@ __all__ = [
     "Belief",
     "ChangeRates",
     "Gaps",
+    "GroupClocks",
     "Observations",
     "PhaseTypeFit",
     "Preparation",
     "RateGrid",
     "Sample",
+    "Scheduler",
     "TwoStateFit",
     "change_rates",
     "fit_arrivals",

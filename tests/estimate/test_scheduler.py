@@ -1,0 +1,147 @@
+import numpy as np
+import pytest
+
+from recrawl import Scheduler
+from recrawl.errors import InvalidModel
+from recrawl.estimate._clock_kernels import CAP, GROUPS
+from recrawl.estimate.clocks import GroupClocks
+
+
+def play(schedule, rng, start, accesses, rates, step=1.0):
+    """Access pages in turn; each changes as a Poisson process. The names in the order of access."""
+    order = []
+    last = play.__dict__.setdefault("last", {})
+    for k in range(accesses):
+        now = start + (k + 1) * step
+        page = schedule.next(now)
+        order.append(page)
+        elapsed = now - last.get(page, 0.0)
+        last[page] = now
+        schedule.observe(page, now, bool(rng.random() < -np.expm1(-rates[page] * elapsed)))
+    return order
+
+
+def names(count, groups=4):
+    return [f"s/g{i % groups}/p{i}" for i in range(count)]
+
+
+def test_new_pages_come_first_each_once():
+    schedule = Scheduler(1.0)
+    for name in names(20):
+        schedule.add(name)
+    assert sorted(
+        play(schedule, np.random.default_rng(0), 0.0, 20, dict.fromkeys(names(20), 0.01))
+    ) == sorted(names(20))
+
+
+def test_save_and_load_in_mid_run_go_on_bit_for_bit(tmp_path):
+    pages = names(80)
+    rates = {page: 0.001 * (1 + i % 9) for i, page in enumerate(pages)}
+    schedule = Scheduler(1.0)
+    for page in pages:
+        schedule.add(page)
+    play.last = {}
+    play(schedule, np.random.default_rng(1), 0.0, 600, rates)
+    schedule.remove(pages[3])
+    schedule.save(tmp_path / "here")
+    before = dict(play.last)
+    first = play(schedule, np.random.default_rng(2), 600.0, 700, rates)
+    play.last = before
+    again = Scheduler.load(tmp_path / "here")
+    assert play(again, np.random.default_rng(2), 600.0, 700, rates) == first
+    for name, array in schedule._clocks.arrays().items():
+        assert np.array_equal(array, again._clocks.arrays()[name]), name
+
+
+def test_slow_pages_are_accessed_less():
+    pages = names(60)
+    rates = {page: 1e-6 if i < 30 else 1 / 60 for i, page in enumerate(pages)}
+    schedule = Scheduler(1.0)
+    for page in pages:
+        schedule.add(page)
+    play.last = {}
+    order = play(schedule, np.random.default_rng(3), 0.0, 3000, rates)[1500:]
+    slow = sum(rates[page] < 1e-3 for page in order)
+    assert slow < 0.35 * len(order)
+
+
+@pytest.mark.parametrize("policy", ["optimal", "poisson", "proportional"])
+def test_one_page(policy):
+    schedule = Scheduler(1.0, policy=policy)
+    schedule.add("only")
+    play.last = {}
+    assert play(schedule, np.random.default_rng(0), 0.0, 50, {"only": 0.0}) == ["only"] * 50
+
+
+def test_no_change_ever_seen_accesses_all_pages():
+    schedule = Scheduler(1.0)
+    for page in names(40):
+        schedule.add(page)
+    play.last = {}
+    order = play(schedule, np.random.default_rng(0), 0.0, 1000, dict.fromkeys(names(40), 0.0))
+    assert set(order[-200:]) == set(names(40))
+
+
+def test_thousands_of_groups_and_bytes_per_page():
+    clocks = GroupClocks(1000.0)
+    pages = [f"d{i % 2000}/p{i}" for i in range(20000)]
+    clocks.add(pages, 0.0, seen=np.zeros(20000))
+    assert clocks.take(0.001) >= 0
+    assert clocks.state.counters[GROUPS] > 2000
+    assert clocks.bytes_per_page <= 300
+
+
+def test_budget_changed_at_run_time_and_pages_that_come_and_go():
+    rng = np.random.default_rng(4)
+    schedule = Scheduler(10.0)
+    now, living = 0.0, []
+    for k in range(4000):
+        if k % 3 == 0 and len(living) < 400:
+            living.append(f"g{k % 5}/{k}")
+            schedule.add(living[-1], last_access=now if k % 2 else None)
+        if k % 11 == 0 and len(living) > 50:
+            schedule.remove(living.pop(int(rng.integers(len(living)))))
+        if k == 2000:
+            schedule.budget = 500.0
+        now += 1.0 / schedule.budget
+        page = schedule.next(now)
+        if page is not None:
+            schedule.observe(page, now, bool(rng.random() < 0.2), last_modified=now if k % 5 == 0 else None)
+    speed = schedule._clocks.state.groups.speed
+    assert np.isfinite(speed).all()
+    assert speed.max() <= schedule._clocks.state.numbers[CAP]
+    assert len(schedule) == len(living)
+
+
+def test_a_clock_that_runs_away_is_capped():
+    clocks = GroupClocks(100.0)
+    slots = clocks.add(names(100), 0.0, seen=np.zeros(100))
+    clocks.maintain(0.0)
+    for k in range(1, 3000):
+        slot = clocks.take(k / 100.0)
+        clocks.observe(slot, k / 100.0, True, last_modified=k / 100.0)
+    assert clocks.state.groups.speed.max() <= 64.0
+    assert slots
+
+
+def test_page_given_back_comes_again():
+    schedule = Scheduler(1.0)
+    schedule.add("a")
+    assert schedule.next(1.0) == "a"
+    assert schedule.next(2.0) is None
+    schedule.give_back("a", 2.0)
+    assert schedule.next(3.0) == "a"
+
+
+def test_bad_input():
+    schedule = Scheduler(1.0)
+    schedule.add("a")
+    with pytest.raises(InvalidModel, match="already"):
+        schedule.add("a")
+    with pytest.raises(InvalidModel, match="not there"):
+        schedule.observe("b", 1.0, True)
+    schedule.next(5.0)
+    with pytest.raises(InvalidModel, match="must not fall"):
+        schedule.next(4.0)
+    with pytest.raises(InvalidModel, match="rule"):
+        Scheduler(1.0, policy="best")
