@@ -1,6 +1,6 @@
 # Every target sets itself up; Python >= 3.11, make and the package registries are all it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow check format bench requirements clean
+.PHONY: help setup demo test test-slow check format bench requirements clean-cache clean
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -36,6 +36,9 @@ bench: $(READY) ## speed and quality, each as a ratio to a named baseline
 
 requirements: $(READY) ## compile the pinned, hashed requirement files anew
 	@sh scripts/requirements.sh
+
+clean-cache: ## forget compiled loops (needed after editing one that others call)
+	@find src -name '*.nb[ic]' -delete
 
 clean: ## remove what the targets made
 	rm -rf .venv .tools build dist .mypy_cache .ruff_cache .hypothesis

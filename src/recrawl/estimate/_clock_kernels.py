@@ -22,18 +22,7 @@ BINS = 64
 # Places in State.numbers.
 WIDTH, ORIGIN, PRICE, SHRINK, CAP, LOG_PRICE, GAP = 0, 1, 2, 3, 4, 5, 6
 # Places in State.counters.
-BIN, TOP, PAGES, GROUPS, ACCESSES, NEXT_SPEEDS, NEXT_PRIOR, REBUILDS, REKEYED, SPARE = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    8,
-    9,
-)
+BIN, TOP, PAGES, GROUPS, ACCESSES, NEXT_SPEEDS, NEXT_PRIOR, REKEYED, SPARE = 0, 1, 2, 3, 4, 5, 6, 8, 9
 # Places in State.rules.
 TICKING, RULE, KNOWN = 0, 1, 2
 OPTIMAL, PROPORTIONAL = 0, 1
