@@ -26,6 +26,11 @@ ALLOWED = {
     "simulate": [*THEORY, "_compiled"],
     "papers": [*THEORY, "simulate", "_compiled"],
     "tables": [*THEORY],
+    "demo": ["errors", "laws"],
+    "engine": [*THEORY, "simulate", "_version"],
+    "backends": ["errors", "engine"],
+    "settings": ["errors"],
+    "assemble": ["errors", "settings", "engine", "backends", *THEORY],
     "cli": [*THEORY, "simulate", "papers", "tables", "_version"],
     "__main__": ["cli"],
 }
