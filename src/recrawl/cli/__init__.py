@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from recrawl._version import __version__
-from recrawl.cli import papers, plan, simulate
+from recrawl.cli import control, fit, papers, plan, simulate
 from recrawl.errors import ConfigError, InvalidModel, RecrawlError
 
 __all__ = ["app", "main"]
@@ -43,6 +43,8 @@ def _root(
 
 
 plan.register(app)
+control.register(app)
+fit.register(app)
 simulate.register(app)
 papers.register(app)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -52,3 +53,37 @@ def schedule(as_json: Json = False) -> None:
     from recrawl.papers.schedule import rows
 
     print_rows("Optimal Robot Scheduling for Web Search Engines", rows(), as_json)
+
+
+@app.command()
+def threshold(
+    plots: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Draw Figures 1-4 into this directory.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Avrachenkov, Dudin, Klimenok, Nain, Semenova: when to switch robots on and off?
+
+    Example: recrawl papers threshold --plots figures
+    """
+    from recrawl.papers.threshold import rows
+
+    print_rows("Optimal Threshold Control by the Robots of Web Search Engines", rows(), as_json)
+    if plots is not None:
+        _draw_thresholds(plots)
+
+
+def _draw_thresholds(directory: Path) -> None:
+    """Cost against the threshold, one picture for each figure."""
+    from recrawl.cli._output import new_figure, save_figure
+    from recrawl.papers.threshold import figures
+
+    for name, curves in figures().items():
+        figure, axes = new_figure(7.0, 4.5)
+        for label, costs in curves.items():
+            axes[0].plot(range(len(costs)), costs, "o-", markersize=4, label=label)
+        axes[0].set_xlabel("threshold")
+        axes[0].set_ylabel("cost")
+        axes[0].set_xticks(range(len(next(iter(curves.values())))))
+        axes[0].legend(frameon=False)
+        save_figure(figure, directory / f"threshold_{name}.png")

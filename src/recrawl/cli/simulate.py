@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recrawl.cli import simulate_control
 from recrawl.cli._inputs import (
     Access,
     Budget,
@@ -32,6 +33,7 @@ app = typer.Typer(help="Play the models out, beside what theory says.", no_args_
 
 def register(root: typer.Typer) -> None:
     """Hang the commands into the command line."""
+    simulate_control.register(app)
     root.add_typer(app, name="simulate")
 
 

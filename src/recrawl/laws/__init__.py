@@ -1,5 +1,6 @@
-"""Laws of random times: how long an access, an indexing or a wait takes."""
+"""Laws of random times (how long an access, an indexing or a wait takes) and of arrivals."""
 
+from recrawl.laws.arrivals import Bmap, marked, repaired, superposed, thinned
 from recrawl.laws.closed import Deterministic, Erlang, Exponential, Gamma, Uniform
 from recrawl.laws.empirical import Empirical
 from recrawl.laws.law import Law
@@ -9,6 +10,7 @@ from recrawl.laws.phase_type import PhaseType
 from recrawl.laws.spelling import parse_law
 
 __all__ = [
+    "Bmap",
     "Deterministic",
     "Empirical",
     "Erlang",
@@ -20,5 +22,9 @@ __all__ = [
     "PhaseType",
     "TwoTask",
     "Uniform",
+    "marked",
     "parse_law",
+    "repaired",
+    "superposed",
+    "thinned",
 ]

@@ -1,0 +1,287 @@
+"""Compiled loops of the belief about change rates."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from recrawl._compiled import compiled, compiled_inline
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["due", "learn", "quantiles", "responsibilities", "summarise", "update"]
+
+_NEGLIGIBLE = 40.0  # log-likelihood this far below the best adds nothing that a double can hold
+
+
+@compiled
+def update(
+    loglik: NDArray[np.float32],
+    slots: NDArray[np.int64],
+    elapsed: Floats,
+    kinds: NDArray[np.int8],
+    ages: Floats,
+    rates: Floats,
+    log_rates: Floats,
+    forgetting: float,
+) -> None:
+    """Add one access after the other to the log-likelihoods; the largest of each page stays 0.
+
+    Every row is first multiplied by e^{−forgetting·elapsed}.
+    """
+    points = rates.size
+    for i in range(slots.size):
+        row = loglik[slots[i]]
+        tau = elapsed[i]
+        kept = math.exp(-forgetting * tau) if forgetting > 0.0 and tau < math.inf else 1.0
+        log_tau = math.log(tau)
+        best = -math.inf
+        for k in range(points):
+            x = rates[k] * tau
+            if kinds[i] == 0:
+                gain = -x
+            elif kinds[i] == 2:
+                gain = log_rates[k] - rates[k] * ages[i]
+            elif x < 1e-3:
+                gain = log_rates[k] + log_tau - 0.5 * x + x * x / 24.0
+            elif x > _NEGLIGIBLE:
+                gain = 0.0
+            else:
+                gain = math.log(-math.expm1(-x))
+            value = kept * row[k] + gain
+            row[k] = value
+            best = max(best, value)
+        for k in range(points):
+            row[k] -= best
+
+
+@compiled_inline
+def _posterior(
+    row: NDArray[np.float32], prior: Floats, stencil: Floats, parts: int, weights: Floats
+) -> tuple[int, int]:
+    """Weights of the posterior (sum 1) at the nodes between the grid points, and the range of nodes used.
+
+    The log-likelihood between two grid points is the polynomial through the six nearest ones; the prior
+    density is linear between grid points; nodes have equal weight (the two ends half), the trapezoidal rule.
+    """
+    points = row.size
+    first = 0
+    while first < points - 2 and row[first] < -_NEGLIGIBLE and row[first + 1] < -_NEGLIGIBLE:
+        first += 1
+    last = points - 1
+    while last > first + 1 and row[last] < -_NEGLIGIBLE and row[last - 1] < -_NEGLIGIBLE:
+        last -= 1
+    best = -math.inf
+    for k in range(first, last):
+        base = min(max(k - 2, 0), points - 6)
+        for j in range(parts):
+            value = 0.0
+            for s in range(6):
+                value += stencil[k - base, j, s] * row[base + s]
+            weights[k * parts + j] = value
+            best = max(best, value)
+    weights[last * parts] = row[last]
+    best = max(best, row[last])
+    total = 0.0
+    for k in range(first, last + 1):
+        for j in range(parts if k < last else 1):
+            node = k * parts + j
+            t = j / parts
+            density = prior[k] if j == 0 else (1.0 - t) * prior[k] + t * prior[k + 1]
+            if node in (0, (points - 1) * parts):
+                density *= 0.5
+            gap = weights[node] - best
+            weights[node] = density * math.exp(gap) if gap > -_NEGLIGIBLE else 0.0
+            total += weights[node]
+    for node in range(first * parts, last * parts + 1):
+        weights[node] /= total
+    return first * parts, last * parts + 1
+
+
+@compiled
+def summarise(
+    loglik: NDArray[np.float32],
+    slots: NDArray[np.int64],
+    groups: NDArray[np.int32],
+    priors: Floats,
+    stencil: Floats,
+    nodes: Floats,
+    parts: int,
+    elapsed: Floats,
+    what: int,
+    weights: Floats,
+    out: Floats,
+) -> None:
+    """Posterior means: 0 of λ, 1 of e^{−λτ}, 2 of (1 − (1+λτ)e^{−λτ})/λ, 3 of ln λ."""
+    for i in range(slots.size):
+        begin, end = _posterior(loglik[slots[i]], priors[groups[slots[i]]], stencil, parts, weights)
+        total = 0.0
+        for node in range(begin, end):
+            rate = nodes[node]
+            if what == 0:
+                total += weights[node] * rate
+            elif what == 1:
+                total += weights[node] * math.exp(-rate * elapsed[i])
+            elif what == 2:
+                total += weights[node] * _regained(rate * elapsed[i]) / rate
+            else:
+                total += weights[node] * math.log(rate)
+        out[i] = total
+
+
+@compiled_inline
+def _regained(x: float) -> float:
+    """1 − (1+x)e^{−x} without cancellation."""
+    if x < 0.05:
+        return x * x * (0.5 - x * (1.0 / 3.0 - x * (0.125 - x * (1.0 / 30.0 - x / 144.0))))
+    return 1.0 - (1.0 + x) * math.exp(-x)
+
+
+@compiled
+def due(
+    loglik: NDArray[np.float32],
+    slots: NDArray[np.int64],
+    groups: NDArray[np.int32],
+    priors: Floats,
+    stencil: Floats,
+    nodes: Floats,
+    parts: int,
+    levels: Floats,
+    weights: Floats,
+    out: Floats,
+) -> None:
+    """The elapsed time τ at which E[(1 − (1+λτ)e^{−λτ})/λ] reaches the level; infinite if it never does.
+
+    Newton steps in ln τ inside a bracket; the derivative of the mean is E[λτ e^{−λτ}] per unit of τ.
+    """
+    for i in range(slots.size):
+        begin, end = _posterior(loglik[slots[i]], priors[groups[slots[i]]], stencil, parts, weights)
+        most = 0.0
+        mean = 0.0
+        for node in range(begin, end):
+            most += weights[node] / nodes[node]
+            mean += weights[node] * nodes[node]
+        level = levels[i]
+        if level >= most:
+            out[i] = math.inf
+            continue
+        # For small τ the value is about E[λ] τ²/2, and it never exceeds that.
+        low = math.log(2.0 * level / mean) * 0.5
+        high = math.inf
+        y = low
+        for _ in range(100):
+            tau = math.exp(y)
+            value = 0.0
+            slope = 0.0
+            for node in range(begin, end):
+                x = nodes[node] * tau
+                value += weights[node] * _regained(x) / nodes[node]
+                slope += weights[node] * x * math.exp(-x)
+            if value < level:
+                low = y
+            else:
+                high = y
+            # In ln(1 − value/most) against τ the curve is nearly straight for large τ; Newton on the
+            # logarithm of the value is nearly straight for small τ. The second is enough with a bracket.
+            step = (math.log(level) - math.log(value)) * value / max(slope * tau, 1e-300)
+            forward = y + min(max(step, -3.0), 3.0)
+            if not low < forward < high:
+                forward = 0.5 * (low + high) if high < math.inf else y + 1.0
+            moved = abs(forward - y)
+            y = forward
+            if moved < 1e-9:
+                break
+        out[i] = math.exp(y)
+
+
+@compiled
+def quantiles(
+    loglik: NDArray[np.float32],
+    slots: NDArray[np.int64],
+    groups: NDArray[np.int32],
+    priors: Floats,
+    stencil: Floats,
+    nodes: Floats,
+    parts: int,
+    probabilities: Floats,
+    weights: Floats,
+    out: Floats,
+) -> None:
+    """Quantiles of the posterior, probabilities rising; linear in ln λ inside the cell around each node."""
+    half = 0.5 * math.log(nodes[1] / nodes[0])
+    for i in range(slots.size):
+        begin, end = _posterior(loglik[slots[i]], priors[groups[slots[i]]], stencil, parts, weights)
+        below = 0.0
+        node = begin
+        for q in range(probabilities.size):
+            while node < end - 1 and below + weights[node] < probabilities[q]:
+                below += weights[node]
+                node += 1
+            share = (probabilities[q] - below) / weights[node] if weights[node] > 0.0 else 0.5
+            low = 0.0 if node == 0 else -half
+            high = 0.0 if node == nodes.size - 1 else half
+            out[i, q] = nodes[node] * math.exp(low + min(max(share, 0.0), 1.0) * (high - low))
+
+
+@compiled
+def responsibilities(
+    loglik: NDArray[np.float32],
+    slots: NDArray[np.int64],
+    groups: NDArray[np.int32],
+    priors: Floats,
+    stencil: Floats,
+    parts: int,
+    weights: Floats,
+    out: Floats,
+) -> None:
+    """Posterior mass of each grid point: a node's weight is shared by the two hats that cover it."""
+    for i in range(slots.size):
+        prior = priors[groups[slots[i]]]
+        begin, end = _posterior(loglik[slots[i]], prior, stencil, parts, weights)
+        out[i, :] = 0.0
+        for node in range(begin, end):
+            k = node // parts
+            t = (node - k * parts) / parts
+            if t == 0.0:
+                out[i, k] += weights[node]
+                continue
+            left = (1.0 - t) * prior[k]
+            right = t * prior[k + 1]
+            out[i, k] += weights[node] * left / (left + right)
+            out[i, k + 1] += weights[node] * right / (left + right)
+
+
+@compiled
+def learn(
+    loglik: NDArray[np.float32],
+    alive: NDArray[np.bool_],
+    groups: NDArray[np.int32],
+    priors: Floats,
+    stencil: Floats,
+    parts: int,
+    weights: Floats,
+    sums: Floats,
+    counts: Floats,
+) -> None:
+    """Sum the posterior masses of the grid points over the pages of each group (one step of EM)."""
+    for page in range(alive.size):
+        if not alive[page]:
+            continue
+        group = groups[page]
+        prior = priors[group]
+        begin, end = _posterior(loglik[page], prior, stencil, parts, weights)
+        counts[group] += 1.0
+        for node in range(begin, end):
+            k = node // parts
+            t = (node - k * parts) / parts
+            if t == 0.0:
+                sums[group, k] += weights[node]
+                continue
+            left = (1.0 - t) * prior[k]
+            right = t * prior[k + 1]
+            sums[group, k] += weights[node] * left / (left + right)
+            sums[group, k + 1] += weights[node] * right / (left + right)
