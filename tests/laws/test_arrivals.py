@@ -9,7 +9,7 @@ from scipy.linalg import expm
 from recrawl.errors import InvalidModel
 from recrawl.laws import Bmap, marked, repaired, superposed, thinned
 
-# The four modes of Section 7, with the signs and the entry that the scan lost [ERRATA 1].
+# The four modes of Section 7, with the signs and the entry that the scan lost.
 PAPER = [
     Bmap([[[-10, 2], [0, -0.5]], [[0.05, 3], [0.29, 0.005]], [[0.05, 4.9], [0.2, 0.005]]]),
     Bmap(

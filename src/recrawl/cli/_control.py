@@ -6,7 +6,7 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from recrawl.cli._output import new_figure, print_json, print_table, save_figure, significant
+from recrawl.cli._output import new_figure, print_json, print_table, progress, save_figure, significant
 from recrawl.control import (
     Solved,
     best_full_state,
@@ -14,12 +14,13 @@ from recrawl.control import (
     best_thresholds,
     best_within,
     cost_curve,
+    near_queue_length,
     pareto_front,
 )
+from recrawl.control.policies import mode_sets, threshold_count
 from recrawl.errors import ConfigError, InvalidModel, NotConverged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from recrawl.control import Evaluator, FullState, Limits, Measures, Model, Optimum, Policy
@@ -89,8 +90,8 @@ def show_policy(model: Model, policy: Policy, within: str | None, plot: Path | N
     _table_of(measures, in_words(policy))
     for stay in document.get("stays", []):
         sys.stdout.write(
-            f"within {stay['time']:g}: {stay['served']:.4%} of indexed, {significant(stay['obsolete'])} of obsolete, "
-            f"{stay['all']:.4%} of all pages have left\n"
+            f"within {stay['time']:g}: share {significant(stay['served'])} of indexed, "
+            f"{significant(stay['obsolete'])} of obsolete, {significant(stay['all'])} of all have left\n"
         )
 
 
@@ -124,7 +125,7 @@ def _draw_levels(measures: Measures, assignment: tuple[int, ...], model: Model, 
     save_figure(figure, path)
 
 
-def _bounds(evaluator: Evaluator, skip: bool) -> tuple[dict[str, Any], FullState | None]:
+def _bounds(evaluator: Evaluator, best_policy: Policy, skip: bool) -> tuple[dict[str, Any], FullState | None]:
     """Costs of wider classes of policies; null with a reason where they cannot be had."""
     found: dict[str, Any] = {"queue_length": None, "full_state": None, "reason": None}
     if skip:
@@ -136,6 +137,7 @@ def _bounds(evaluator: Evaluator, skip: bool) -> tuple[dict[str, Any], FullState
         found |= {"queue_length": best.cost, "queue_length_robots": best.robots}
     except (InvalidModel, NotConverged) as error:
         reasons.append(f"queue_length: {error}")
+        found |= _near(evaluator, best_policy)
     full: FullState | None = None
     try:
         full = best_full_state(evaluator)
@@ -146,14 +148,24 @@ def _bounds(evaluator: Evaluator, skip: bool) -> tuple[dict[str, Any], FullState
     return found, full
 
 
+def _near(evaluator: Evaluator, policy: Policy) -> dict[str, Any]:
+    """What changing single queue lengths can save, where that is quick."""
+    model = evaluator.model
+    if evaluator.work * 10 * len(model.modes) * (model.capacity + 1) > 3e9:
+        return {}
+    near = near_queue_length(evaluator, policy.robots(model.capacity))
+    return {"queue_length_found": near.cost, "queue_length_robots": near.robots}
+
+
 def show_optimum(
     evaluator: Evaluator, no_bounds: bool, policy_table: Path | None, plot: Path | None, as_json: bool
 ) -> None:
     """The best thresholds of every set of modes, beside what other policies could reach."""
     model = evaluator.model
-    optimum = best_thresholds(model, evaluator)
+    with progress("policies", threshold_count(model)) as tell:
+        optimum = best_thresholds(model, evaluator, tell)
     measures = Solved(model, optimum.best.policy, chain=evaluator.chain).measures()
-    bounds, full = _bounds(evaluator, no_bounds)
+    bounds, full = _bounds(evaluator, optimum.best.policy, no_bounds)
     if policy_table is not None:
         if full is None:
             raise InvalidModel(f"there is no policy table: {bounds['reason']}")
@@ -161,9 +173,18 @@ def show_optimum(
     if plot is not None:
         _draw_curves(evaluator, plot)
     if as_json:
-        print_json(_optimum_document(optimum, measures, bounds))
+        print_json({**_optimum_document(optimum, measures, bounds), "curves": _curves(evaluator)})
     else:
         _print_optimum(optimum, measures, bounds)
+
+
+def _curves(evaluator: Evaluator) -> list[dict[str, Any]]:
+    """Cost against the threshold for every pair of modes."""
+    return [
+        {"modes": modes, "costs": cost_curve(evaluator, (modes[0], modes[1]))}
+        for modes in mode_sets(evaluator.model)
+        if len(modes) == 2
+    ]
 
 
 def _optimum_document(optimum: Optimum, measures: Measures, bounds: dict[str, Any]) -> dict[str, Any]:
@@ -217,6 +238,14 @@ def _print_bounds(cost: float, bounds: dict[str, Any]) -> None:
             else f"any mode at any queue length: {significant(bounds['queue_length'], 6)} (robots {robots})"
         )
         sys.stdout.write(f"{text[0].upper()}{text[1:]}.\n")
+    if bounds.get("queue_length_found") is not None:
+        found, robots = bounds["queue_length_found"], ", ".join(map(str, bounds["queue_length_robots"]))
+        text = (
+            "Changing the robots at one or two queue lengths saves nothing"
+            if found >= cost * (1.0 - 1e-9)
+            else f"Other robots per queue length ({robots}) would cost {significant(found, 6)}"
+        )
+        sys.stdout.write(f"{text}.\n")
     if bounds["full_state"] is not None:
         saved = (1.0 - bounds["full_state"] / cost) * 100.0 if cost > 0 else 0.0
         sys.stdout.write(
@@ -272,8 +301,8 @@ def show_limits(evaluator: Evaluator, limits: Limits, as_json: bool) -> None:
     print_table(["measure", "value", "limit", "implied cost coefficient"], rows, title=in_words(found.policy))
     if found.feasible:
         sys.stdout.write(
-            f"Cost of what is not limited: {significant(found.rest, 6)}; mixing policies within the limits would "
-            f"save {significant(max(found.gap, 0.0), 4)}.\n"
+            f"Cost of what is not limited: {significant(found.rest, 6)}; "
+            f"mixing policies within the limits would save {significant(max(found.gap, 0.0), 4)}.\n"
         )
 
 
@@ -309,6 +338,7 @@ def _draw_front(names: list[str], front: list[Any], path: Path) -> None:
     for point in front if len(front) <= 12 else []:
         label = f"{'/'.join(map(str, point.policy.modes))} at {','.join(map(str, point.policy.thresholds))}"
         axes[0].annotate(label, point.values, textcoords="offset points", xytext=(6, 4), fontsize=8)
+    axes[0].margins(x=0.12)
     axes[0].set_xlabel(names[0])
     axes[0].set_ylabel(names[1])
     save_figure(figure, path)
@@ -316,14 +346,12 @@ def _draw_front(names: list[str], front: list[Any], path: Path) -> None:
 
 def _draw_curves(evaluator: Evaluator, path: Path) -> None:
     """Cost against the threshold for every pair of modes, as in Figure 1."""
-    numbers = evaluator.model.numbers
-    figure, axes = new_figure(8.0, 4.8)
-    for few in range(len(numbers)):
-        for many in range(few + 1, len(numbers)):
-            modes = (numbers[many], numbers[few])
-            axes[0].plot(cost_curve(evaluator, modes), "o-", markersize=3, label=f"{modes[0]} or {modes[1]} robots")
-    if len(numbers) == 1:
+    if len(evaluator.model.modes) == 1:
         raise ConfigError("--plot draws costs against thresholds, and a single mode has none")
+    figure, axes = new_figure(8.0, 4.8)
+    for curve in _curves(evaluator):
+        label = f"{curve['modes'][0]} or {curve['modes'][1]} robots"
+        axes[0].plot(curve["costs"], "o-", markersize=3, label=label)
     axes[0].set_xlabel("threshold")
     axes[0].set_ylabel("cost")
     axes[0].legend(frameon=False, ncols=2)

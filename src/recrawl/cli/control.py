@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from recrawl.control import Constrained, Evaluator, FullState, Limits, Measures, Model, Optimum, Policy
+    from recrawl.control import Model, Policy
 
 __all__ = ["ModelFile", "chosen_policy", "load_model", "register"]
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL.toml", help="The crawl queue.", show_default=False)]
-Modes = Annotated[
-    str | None, typer.Option(metavar="N,N,...", help="Numbers of robots, from most to fewest.")
-]
+Modes = Annotated[str | None, typer.Option(metavar="N,N,...", help="Numbers of robots, from most to fewest.")]
 Thresholds = Annotated[
-    str | None, typer.Option(metavar="J,J,...", help="Thresholds between them: most robots while at most J pages.")
+    str | None,
+    typer.Option(metavar="J,J,...", help="Thresholds between them: most robots while at most J pages."),
 ]
 Repair = Annotated[
     bool, typer.Option("--repair", help="Give rows of D that do not sum to zero a new diagonal of D[0].")
@@ -38,7 +37,9 @@ def control(
         str | None,
         typer.Option(metavar="T,T,...", help="With a policy: the share of pages that stay at most T."),
     ] = None,
-    max_loss: Annotated[float | None, typer.Option(metavar="P", help="At most this share of pages lost.")] = None,
+    max_loss: Annotated[
+        float | None, typer.Option(metavar="P", help="At most this share of pages lost.")
+    ] = None,
     max_obsolete: Annotated[
         float | None, typer.Option(metavar="P", help="At most this share of pages obsolete.")
     ] = None,

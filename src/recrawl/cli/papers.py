@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 (typer reads it when the command is made)
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -85,5 +85,5 @@ def _draw_thresholds(directory: Path) -> None:
         axes[0].set_xlabel("threshold")
         axes[0].set_ylabel("cost")
         axes[0].set_xticks(range(len(next(iter(curves.values())))))
-        axes[0].legend(frameon=False)
+        axes[0].legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
         save_figure(figure, directory / f"threshold_{name}.png")

@@ -1,10 +1,16 @@
 """When to switch robots on and off: a crawl queue with batch arrivals, obsolescence and thresholds.
 
-[Avrachenkov, Dudin, Klimenok, Nain, Semenova: Optimal Threshold Control by the Robots of Web Search Engines with
-Obsolescence of Documents]
+[Avrachenkov, Dudin, Klimenok, Nain, Semenova: Optimal Threshold Control by the Robots of Web Search Engines
+with Obsolescence of Documents]
 """
 
-from recrawl.control.bounds import FullState, QueueLength, best_full_state, best_queue_length
+from recrawl.control.bounds import (
+    FullState,
+    QueueLength,
+    best_full_state,
+    best_queue_length,
+    near_queue_length,
+)
 from recrawl.control.constrained import Constrained, Limits, Tradeoff, best_within, pareto_front
 from recrawl.control.evaluate import Evaluator
 from recrawl.control.measures import Measures, Solved, measure
@@ -33,6 +39,7 @@ __all__ = [
     "cost_curve",
     "measure",
     "modes_of",
+    "near_queue_length",
     "pareto_front",
     "phase_type_of",
 ]

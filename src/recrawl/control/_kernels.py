@@ -133,24 +133,30 @@ def inflow_from_below(
             continue
         rows = (starts[source + 1] - starts[source]) // inner
         block = x[starts[source] : starts[source + 1]].reshape(rows, inner)
-        matrix = ups[source, k]
         grown = np.zeros((rows, inner), dtype=x.dtype)
         if carried.shape[0] == rows:
             grown[:] = carried
-        for row in range(rows):
-            for a in range(W):
-                for b in range(W):
-                    rate = matrix[a, b]
-                    if rate != 0.0:
-                        for m in range(M):
-                            grown[row, b * M + m] += block[row, a * M + m] * rate
-        if k == 1:
-            for row in range(rows):
-                for r in range(phases):
-                    for c in range(inner):
-                        out[row * phases + r, c] += grown[row, c] * gamma[r]
-        else:
+        _add_moved(block, ups[source, k], M, grown)
+        if k > 1:
             carried = _appended(grown, gamma)
+            continue
+        for row in range(rows):
+            for r in range(phases):
+                for c in range(inner):
+                    out[row * phases + r, c] += grown[row, c] * gamma[r]
+
+
+@compiled
+def _add_moved(block: Any, matrix: NDArray[np.float64], M: int, out: Any) -> None:
+    """Add block (matrix ⊗ I_M) to `out`: a move of the arrival phase."""
+    W = matrix.shape[0]
+    for row in range(block.shape[0]):
+        for a in range(W):
+            for b in range(W):
+                rate = matrix[a, b]
+                if rate != 0.0:
+                    for m in range(M):
+                        out[row, b * M + m] += block[row, a * M + m] * rate
 
 
 @compiled
@@ -174,7 +180,7 @@ def inflow_from_above(
     expiries: Any,
     out: Any,
 ) -> None:
-    """Add to `out` what leaves the level above, which has `waiting` pages waiting: service ends or a page expires.
+    """Add to `out` what leaves the level above, with `waiting` pages: service ends or a page expires.
 
     `ones` and `expiries` are the vectors 1 and Γ₀ in the basis of the phases.
     """

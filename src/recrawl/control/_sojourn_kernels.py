@@ -48,9 +48,7 @@ def leave_ahead(
 
 
 @compiled
-def solve_columns(
-    right: Any, digits: int, T: Any, keys: NDArray[np.int64], inverses: Any, out: Any
-) -> None:
+def solve_columns(right: Any, digits: int, T: Any, keys: NDArray[np.int64], inverses: Any, out: Any) -> None:
     """Solve (uI − S ⊕ T ⊕ … ⊕ T) out = right for an upper triangular T, from the last row to the first."""
     phases, M = T.shape[0], right.shape[1]
     for row in range(right.shape[0] - 1, -1, -1):

@@ -4,8 +4,9 @@ Two wider classes of policies bound them from below: deterministic policies that
 may use any mode at any length, and stationary policies that also see the phases of arrivals, service and
 obsolescence. The paper leaves both open.
 
-The response time in the cost (2) is a ratio N/D of two rates (stay of served pages, served pages), so (2) is not
-the cost of a Markov decision process. Let v = N/D, d_min <= D <= d_max over all policies. For v >= v₁
+The response time in the cost (2) is a ratio N/D of two rates (stay of served pages, served pages), so (2)
+is not the cost of a Markov decision process. Let v = N/D, d_min <= D <= d_max over all policies. For
+v >= v₁
 
     a v = a v₁ + a (N − v₁ D)/D >= a v₁ + a (N − v₁ D)/d_max,
 
@@ -23,15 +24,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.control.decisions import Decided, Decisions
+from recrawl.control.policies import TIE
 from recrawl.control.rewards import REWARDS
 from recrawl.errors import InvalidModel
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from recrawl.control.evaluate import Evaluator
 
-__all__ = ["FullState", "QueueLength", "best_full_state", "best_queue_length"]
+__all__ = ["FullState", "QueueLength", "best_full_state", "best_queue_length", "near_queue_length"]
 
 _QUEUE_BUDGET = 3e10  # operations for all queue-length policies
 _FULL_STATES = 3000
@@ -69,13 +73,44 @@ def best_queue_length(evaluator: Evaluator) -> QueueLength:
     count = len(model.modes) ** levels
     if count * evaluator.work > _QUEUE_BUDGET:
         raise InvalidModel(
-            f"{len(model.modes)} modes at {levels} queue lengths make {count:.3g} policies, too many to try all"
+            f"{len(model.modes)} modes at {levels} queue lengths make {count:.3g} policies, "
+            "too many to try all"
         )
     places = list(product(range(len(model.modes)), repeat=levels))
     padded = [p + (p[-1],) * (model.top - model.capacity) for p in places]
     costs = evaluator.costs(padded)
     best = int(np.argmin(costs))
     return QueueLength(float(costs[best]), tuple(model.numbers[m] for m in places[best]), count)
+
+
+def near_queue_length(evaluator: Evaluator, start: Sequence[int]) -> QueueLength:
+    """From given robots per queue length, change one or two neighbouring lengths while that pays.
+
+    For queues whose policies are too many to try all: the best that was found, without proof.
+    """
+    model = evaluator.model
+    levels, count = model.capacity + 1, len(model.modes)
+    extra = model.top - model.capacity
+    here = model.assignment(start)[:levels]
+
+    def cost(places: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
+        return evaluator.costs([p + (p[-1],) * extra for p in places])
+
+    value = float(cost([here])[0])
+    while True:
+        near = {
+            (*here[:i], *([mode] * width), *here[i + width :])
+            for i in range(levels)
+            for width in (1, 2)
+            for mode in range(count)
+            if i + width <= levels
+        }
+        candidates = sorted(near - {here})
+        costs = cost(candidates) if candidates else np.array([np.inf])
+        best = int(np.argmin(costs))
+        if not costs[best] < value * (1.0 - TIE):
+            return QueueLength(value, tuple(model.numbers[m] for m in here), evaluator.evaluated)
+        here, value = candidates[best], float(costs[best])
 
 
 class _Search:
@@ -150,11 +185,13 @@ def best_full_state(evaluator: Evaluator, max_nodes: int = 150) -> FullState:
     chain = evaluator.chain
     if not evaluator.linear:
         raise InvalidModel(
-            "with random order and obsolescence the response time of a page depends on later decisions, so it is "
-            "not a ratio of two rates"
+            "with random order and obsolescence the response time of a page depends on later decisions, "
+            "so it is not a ratio of two rates"
         )
     if chain.states > _FULL_STATES:
-        raise InvalidModel(f"{chain.states:,} states, more than the {_FULL_STATES:,} that policy iteration takes")
+        raise InvalidModel(
+            f"{chain.states:,} states, more than the {_FULL_STATES:,} that policy iteration takes"
+        )
     search = _Search(evaluator)
     if search.weight == 0:
         decided = search.process.cheapest(search.linear)
@@ -176,7 +213,7 @@ def best_full_state(evaluator: Evaluator, max_nodes: int = 150) -> FullState:
 
 @dataclass(frozen=True, order=True)
 class _Interval:
-    """Policies with a response time in [v1, v2] serve pages at a rate in [least, most]; none is below `bound`."""
+    """Policies with a response time in [v1, v2]: served rate in [least, most], cost from `bound` on."""
 
     bound: float
     v1: float
@@ -193,7 +230,7 @@ class _Bounder:
         self.prices = {+1: 1e-3, -1: 1e-3}  # of linear cost, in pages; adapted as the search goes on
 
     def _served(self, sign: int, allowance: float, known: float) -> float:
-        """sign · D cannot exceed this when the linear cost is at most `allowance` (weak duality, any price)."""
+        """What sign · D cannot exceed when the linear cost is at most `allowance` (weak duality)."""
         best, chosen = known, self.prices[sign]
         for factor in (0.2, 1.0, 5.0):
             price = self.prices[sign] * factor

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from recrawl.control.rooms import CountedRoom, OrderedRoom, Room, compositions, minimal
+from recrawl.control.rooms import CountedRoom, OrderedRoom, PlainRoom, Room, compositions, minimal
 from recrawl.errors import InvalidModel
 
 if TYPE_CHECKING:
@@ -46,8 +46,12 @@ class Chain:
         self.waiting_phases = int(self.gamma.size)
         # A single waiting page has no order, so counting is exact there too.
         self.ordered = model.order == "fifo" and self.waiting_phases > 1 and self.top > 2
-        kind = OrderedRoom if self.ordered else CountedRoom
-        self.room: Room = kind(self.gamma, self.Gamma, self.expiries)
+        self.room: Room
+        if self.waiting_phases == 1:
+            self.room = PlainRoom(float(self.expiries[0]))
+        else:
+            kind = OrderedRoom if self.ordered else CountedRoom
+            self.room = kind(self.gamma, self.Gamma, self.expiries)
         self.inner = self.arrival_phases * self.service_phases
         self.sizes = np.array(
             [self.arrival_phases, *(self.inner * self.room.size(i - 1) for i in range(1, self.top + 1))],
@@ -70,18 +74,18 @@ class Chain:
             while W + self.inner * (R ** (most + 1) - 1) // (R - 1) <= max_states:
                 most += 1
             advice = (
-                f"capacity {most} would fit; order = \"random\" has {random:,} states; "
+                f'capacity {most} would fit; order = "random" has {random:,} states; '
                 f"exponential obsolescence has {W + self.inner * top:,}"
             )
         else:
             advice = "a smaller capacity or fewer phases would reduce them"
         raise InvalidModel(
-            f"the chain has {self.states:,} states ({W} arrival, {M} service, {R} obsolescence phases, up to {top} "
-            f"pages), more than the {max_states:,} that are allowed; {advice}"
+            f"the chain has {self.states:,} states ({W} arrival, {M} service, {R} obsolescence phases, "
+            f"up to {top} pages), more than the {max_states:,} that are allowed; {advice}"
         )
 
     @cached_property
-    def D(self) -> NDArray[np.float64]:
+    def D(self) -> NDArray[np.float64]:  # noqa: N802 (the paper's letter)
         """D[mode, k]: arrival matrices of all modes, batches padded with zeros."""
         W = self.arrival_phases
         matrices = np.zeros((len(self.model.modes), self.model.largest_batch + 1, W, W))
@@ -99,7 +103,7 @@ class Chain:
 
     @cached_property
     def jumps(self) -> NDArray[np.float64]:
-        """jumps[mode, level, n]: rates of phase moves that let in exactly n pages; n = 0 holds D₀ and refusals."""
+        """jumps[mode, level, n]: phase moves that let in exactly n pages; n = 0 holds D₀ and refusals."""
         batches = self.D.shape[1]
         result = np.zeros((self.D.shape[0], self.top + 1, batches, *self.D.shape[2:]))
         for level in range(self.top + 1):
@@ -107,9 +111,9 @@ class Chain:
                 result[:, level, self.accepted(level, k)] += self.D[:, k]
         return result
 
-    def level_blocks(self, mode: int, level: int) -> dict[int, sparse.csr_array | NDArray[np.float64]]:
+    def level_blocks(self, mode: int, level: int) -> dict[int, Any]:
         """Blocks Q_{level, j} of the generator, keyed by j."""
-        blocks: dict[int, sparse.csr_array | NDArray[np.float64]] = {}
+        blocks: dict[int, Any] = {}
         jumps = self.jumps[mode, level]
         if level == 0:
             for n in range(len(jumps)):
@@ -119,7 +123,7 @@ class Chain:
                     blocks[n] = _kron(self.room.grow(0, n - 1), np.kron(jumps[n], self.beta[None, :]))
             return blocks
         W, M, waiting = self.arrival_phases, self.service_phases, level - 1
-        here = np.eye(self.room.size(waiting)) if self.room.size(waiting) == 1 else sparse.eye_array(self.room.size(waiting))
+        here = np.ones((1, 1)) if self.room.size(waiting) == 1 else sparse.eye_array(self.room.size(waiting))
         inner = np.kron(jumps[0], np.eye(M)) + np.kron(np.eye(W), self.S)
         blocks[level] = _kron(here, inner) + _kron(self.room.move(waiting), np.eye(W * M))
         for n in range(1, len(jumps)):
@@ -175,9 +179,7 @@ class Chain:
         return levels
 
 
-def _kron(
-    room: sparse.csr_array | NDArray[np.float64], inner: NDArray[np.float64]
-) -> sparse.csr_array | NDArray[np.float64]:
+def _kron(room: Any, inner: Any) -> Any:
     """Room ⊗ inner; plain arrays while the room has one state."""
     if room.shape == (1, 1):
         return np.asarray(float(room[0, 0]) * inner)

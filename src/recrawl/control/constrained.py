@@ -1,9 +1,9 @@
 """Limits instead of prices, and trade-offs between two measures. [Avrachenkov, after (2) and Section 7]
 
-"Alternatively, the cost coefficients can be viewed as Lagrange multipliers in the constrained problem": among all
-threshold policies the cheapest one within the limits is found by enumeration, where the cost is (2) without the
-limited terms; the multipliers are the dual solution of the linear programme over mixtures of policies, so they
-are the cost coefficients of (2) that would have led to the same trade-off.
+"Alternatively, the cost coefficients can be viewed as Lagrange multipliers in the constrained problem":
+among all threshold policies the cheapest one within the limits is found by enumeration, where the cost is
+(2) without the limited terms; the multipliers are the dual solution of the linear programme over mixtures
+of policies, so they are the cost coefficients of (2) that would have led to the same trade-off.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class Limits:
 class Constrained:
     """The cheapest threshold policy within the limits.
 
-    `rest` is (2) without the limited terms. `multipliers` are implied cost coefficients. `gap` is how much the
-    cheapest *mixture* of policies within the limits would save; 0 means that the multipliers support the policy.
-    When no policy is within the limits `feasible` is false, `policy` is the one whose worst relative excess is
-    least, and there are no multipliers.
+    `rest` is (2) without the limited terms. `multipliers` are implied cost coefficients. `gap` is how much
+    the cheapest *mixture* of policies within the limits would save; 0 means that the multipliers support
+    the policy. When no policy is within the limits `feasible` is false, `policy` is the one whose worst
+    relative excess is least, and there are no multipliers.
     """
 
     feasible: bool
@@ -122,9 +122,7 @@ def best_within(evaluator: Evaluator, limits: Limits) -> Constrained:
     for field in fields(Costs):
         if field.name not in named:
             rest += getattr(model.costs, field.name) * columns[_term(field.name)]
-    excess = np.max(
-        [columns[name] / max(limit, 1e-300) - 1.0 for name, limit in named.items()], axis=0
-    )
+    excess = np.max([columns[name] / max(limit, 1e-300) - 1.0 for name, limit in named.items()], axis=0)
     feasible = excess <= TIE
     if not feasible.any():
         place = int(np.argmin(excess))
@@ -134,7 +132,12 @@ def best_within(evaluator: Evaluator, limits: Limits) -> Constrained:
     place = int(np.flatnonzero(feasible)[np.argmin(rest[feasible])])
     multipliers, mixed = _multipliers(columns, rest, named, place)
     return Constrained(
-        True, policies[place], float(rest[place]), _values(columns, place), multipliers, float(rest[place] - mixed)
+        True,
+        policies[place],
+        float(rest[place]),
+        _values(columns, place),
+        multipliers,
+        float(rest[place] - mixed),
     )
 
 
@@ -154,7 +157,12 @@ def _multipliers(
         scale = columns["arrived"][place] if name in ("loss", "obsolete") else 1.0
         right.append(limit * scale * (1.0 + 1e-9))
     result = linprog(
-        rest, A_ub=np.array(rows), b_ub=np.array(right), A_eq=np.ones((1, rest.size)), b_eq=[1.0], method="highs"
+        rest,
+        A_ub=np.array(rows),
+        b_ub=np.array(right),
+        A_eq=np.ones((1, rest.size)),
+        b_eq=[1.0],
+        method="highs",
     )
     prices = {name: max(0.0, -float(m)) for name, m in zip(named, result.ineqlin.marginals, strict=True)}
     return prices, float(result.fun)

@@ -8,7 +8,7 @@ a lower bound, min over states and modes of c + Q h. [Howard 1960; Puterman 1994
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -42,10 +42,10 @@ class Decisions:
         self.size, self.count = chain.states, len(chain.model.modes)
         matrices = [chain.generator([mode] * (chain.top + 1)) for mode in range(self.count)]
         self.dense = self.size <= _DENSE_STATES
-        self.rates = [q.toarray() if self.dense else q for q in matrices]
-        self.stacked = np.array(self.rates) if self.dense else sparse.csr_array(sparse.vstack(matrices))
+        self.rates: list[Any] = [q.toarray() if self.dense else q for q in matrices]
+        self.stacked: Any = np.array(self.rates) if self.dense else sparse.csr_array(sparse.vstack(matrices))
 
-    def generator(self, modes: NDArray[np.int64]) -> NDArray[np.float64] | sparse.csr_array:
+    def generator(self, modes: NDArray[np.int64]) -> Any:
         """Rows of the chosen modes."""
         states = np.arange(self.size)
         return self.stacked[modes, states] if self.dense else self.stacked[modes * self.size + states]
@@ -61,12 +61,13 @@ class Decisions:
             return np.asarray(np.linalg.solve(matrix, right))
         from scipy.sparse.linalg import splu
 
-        share = np.concatenate(
-            ([1.0], splu(sparse.csc_array(Q[1:, 1:].T)).solve(-Q[[0], 1:].toarray().ravel()))
-        )
+        rest = splu(sparse.csc_array(Q[1:, 1:].T)).solve(-Q[[0], 1:].toarray().ravel())
+        share = np.append(1.0, rest)
         return np.asarray(share / share.sum())
 
-    def _values(self, modes: NDArray[np.int64], costs: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def _values(
+        self, modes: NDArray[np.int64], costs: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
         """Gain g and relative values h of a policy: c − g + Q h = 0, h(0) = 0."""
         Q = self.generator(modes)
         if self.dense:

@@ -80,13 +80,13 @@ class Evaluator:
     ) -> NDArray[np.float64]:
         """Reward rates, one row for each assignment of modes to levels."""
         fresh = [a for a in dict.fromkeys(assignments) if a not in self._known]
-        for start in range(0, len(fresh), _CHUNK):
-            part = fresh[start : start + _CHUNK]
+        step = _CHUNK if self.banded else 1
+        for start in range(0, len(fresh), step):
+            part = fresh[start : start + step]
             if self.banded:
                 self._evaluate_banded(part)
             else:
-                for assignment in part:
-                    self._known[assignment] = self._evaluate_one(assignment)
+                self._known[part[0]] = self._evaluate_one(part[0])
             if tell is not None:
                 tell(len(part))
         return np.array([self._known[a] for a in assignments])
@@ -111,8 +111,15 @@ class Evaluator:
             rates = {**solved.rates, "response": solved.stays["served"][1]}
         return np.array([rates[name] for name in REWARDS])
 
-    def costs(self, assignments: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
-        """Cost (2) of each assignment."""
-        found = self.rates(assignments)
+    @property
+    def evaluated(self) -> int:
+        """Number of different policies evaluated so far."""
+        return len(self._known)
+
+    def costs(
+        self, assignments: Sequence[tuple[int, ...]], tell: Callable[[int], None] | None = None
+    ) -> NDArray[np.float64]:
+        """Cost (2) of each assignment; `tell` is called with the number of policies newly evaluated."""
+        found = self.rates(assignments, tell)
         named = {name: found[:, place] for place, name in enumerate(REWARDS)}
         return np.asarray(cost_of(self.model.costs, named, named["response"] / named["served"]))  # type: ignore[arg-type]

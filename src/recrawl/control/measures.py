@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.control.chain import Chain
-from recrawl.control.model import Costs, Model, Policy
 from recrawl.control.rewards import reward_rates
 from recrawl.control.sojourn import page_fates
 from recrawl.control.sojourn_random import TaggedPage
 from recrawl.control.solve import Method, Stationary, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from recrawl.control.model import Costs, Model, Policy
     from recrawl.control.sojourn import Fate, Fates
 
 __all__ = ["Measures", "Solved", "measure"]
@@ -28,9 +28,9 @@ __all__ = ["Measures", "Solved", "measure"]
 class Measures:
     """Everything the cost (2) needs, and more. `loss`, `obsolete`, `success` are per arriving page.
 
-    `response_time` is the mean stay of pages that are served, `obsolete_time` of those that become obsolete (NaN
-    when none does), `sojourn_time` = success · response_time + obsolete · obsolete_time (22): lost pages count
-    with 0. `mean_pages` counts the page in service, `mean_queue` does not.
+    `response_time` is the mean stay of pages that are served, `obsolete_time` of those that become obsolete
+    (NaN when none does), `sojourn_time` = success · response_time + obsolete · obsolete_time (22): lost
+    pages count with 0. `mean_pages` counts the page in service, `mean_queue` does not.
     """
 
     cost: float
@@ -69,7 +69,13 @@ def cost_of(costs: Costs, rates: dict[str, float], response_time: float) -> floa
 class Solved:
     """A queue under a policy with its stationary vector; measures and laws of the stay are asked of it."""
 
-    def __init__(self, model: Model, policy: Policy | Sequence[int], method: Method = "auto", chain: Chain | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        policy: Policy | Sequence[int],
+        method: Method = "auto",
+        chain: Chain | None = None,
+    ) -> None:
         self.model = model
         self.assignment = model.assignment(policy)
         self.chain = chain or Chain(model)
@@ -182,7 +188,13 @@ def _complex_mass(solved: Solved, fates: Fates) -> complex:
     return complex(solved._mass(real), solved._mass(imaginary))
 
 
-def invert(transform, t: float, accuracy: float = 18.4, terms: int = 24, averages: int = 12) -> float:  # type: ignore[no-untyped-def]
+def invert(
+    transform: Callable[[complex], complex],
+    t: float,
+    accuracy: float = 18.4,
+    terms: int = 24,
+    averages: int = 12,
+) -> float:
     """Invert a Laplace transform at t > 0 by the Euler algorithm of Abate and Whitt (1992).
 
     f(t) ≈ Σ_k 2^{-m} C(m, k) s_{n+k}(t); the discretisation error is below e^{-accuracy} for |f| <= 1.
@@ -203,6 +215,7 @@ def invert(transform, t: float, accuracy: float = 18.4, terms: int = 24, average
 def measure(model: Model, policy: Policy | Sequence[int], method: Method = "auto") -> Measures:
     """All numbers of a queue under a policy (or under robots given for every number of pages).
 
+    >>> from recrawl.control import Costs, Mode, Model, Policy
     >>> from recrawl.laws import Bmap, PhaseType
     >>> queue = Model(
     ...     capacity=4, service=PhaseType([1.0], [[-1.0]]), modes=(Mode(1, Bmap.poisson(1.0)),),

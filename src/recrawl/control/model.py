@@ -1,8 +1,8 @@
 """The crawl queue in words: who brings pages, how they are indexed, how long they keep, what things cost.
 
-Robots bring batches of pages to a queue of finite capacity; one indexer serves them; a page that waits too long
-becomes obsolete and leaves. The number of active robots (the mode) is a function of the number of pages in the
-system. [Avrachenkov, Section 2]
+Robots bring batches of pages to a queue of finite capacity; one indexer serves them; a page that waits too
+long becomes obsolete and leaves. The number of active robots (the mode) is a function of the number of
+pages in the system. [Avrachenkov, Section 2]
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from recrawl.errors import InvalidModel
-from recrawl.laws.arrivals import Bmap
 from recrawl.laws.closed import Erlang, Exponential
 from recrawl.laws.mixtures import Hyperexponential, TwoTask
 from recrawl.laws.phase_type import PhaseType
@@ -22,6 +21,7 @@ from recrawl.laws.phase_type import PhaseType
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from recrawl.laws.arrivals import Bmap
     from recrawl.laws.law import Law
 
 __all__ = ["Admission", "Costs", "Mode", "Model", "Order", "Policy", "modes_of", "phase_type_of"]
@@ -32,8 +32,10 @@ Order = Literal["fifo", "random"]
 
 @dataclass(frozen=True)
 class Costs:
-    """Prices of the five troubles in (2): per page lost, per page obsolete, per unit of response time, per active
-    robot and unit of time, per unit of time of starvation.
+    """Prices of the five troubles in (2).
+
+    Per page lost, per page obsolete, per unit of response time, per active robot and unit of time, per unit
+    of time of starvation.
     """
 
     loss: float
@@ -97,7 +99,10 @@ class Policy:
 
 @dataclass(frozen=True)
 class Model:
-    """A crawl queue. `capacity` counts waiting pages and the one in service; no obsolescence: pages never expire."""
+    """A crawl queue.
+
+    `capacity` counts waiting pages and the one in service; without obsolescence pages never expire.
+    """
 
     capacity: int
     service: PhaseType
@@ -149,7 +154,7 @@ class Model:
         return replace(self, capacity=capacity)
 
     def assignment(self, robots: Sequence[int] | Policy) -> tuple[int, ...]:
-        """Place of the active mode in `modes` for every number of pages, from robots per level or from a policy."""
+        """Place of the active mode in `modes` for every number of pages in the system."""
         wanted = robots.robots(self.capacity) if isinstance(robots, Policy) else tuple(robots)
         if len(wanted) not in (self.capacity + 1, self.top + 1):
             raise InvalidModel(f"{self.capacity + 1} numbers of robots are needed, not {len(wanted)}")

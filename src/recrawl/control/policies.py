@@ -7,13 +7,14 @@ from itertools import combinations, combinations_with_replacement
 from math import comb
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from recrawl.control.evaluate import Evaluator
 from recrawl.control.model import Model, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["Combination", "Optimum", "best_thresholds", "cost_curve", "mode_sets", "threshold_policies"]
 
@@ -39,9 +40,9 @@ class Combination:
 class Optimum:
     """The cheapest threshold policy, and the best of every set of modes.
 
-    `search` is "enumeration" (every policy was evaluated: the best is the best) or "descent" (no single threshold
-    and no pair of neighbours can be moved with profit; compare with a lower bound). `profit_percent` compares
-    with the best fixed number of robots.
+    `search` is "enumeration" (every policy was evaluated: the best is the best) or "descent" (no single
+    threshold and no pair of neighbours can be moved with profit; compare with a lower bound).
+    `profit_percent` compares with the best fixed number of robots.
     """
 
     best: Combination
@@ -61,6 +62,11 @@ class Optimum:
         return (1.0 - self.best.cost / least) * 100.0 if least > 0 else 0.0
 
 
+def threshold_count(model: Model) -> int:
+    """Number of different threshold policies: ways to fall from most to fewest robots over K + 1 levels."""
+    return comb(model.capacity + len(model.modes), len(model.modes) - 1)
+
+
 def mode_sets(model: Model) -> list[tuple[int, ...]]:
     """All sets of modes, small ones first, each from most to fewest robots."""
     numbers = model.numbers
@@ -78,7 +84,7 @@ def _better(cost: float, key: tuple[object, ...], best: tuple[float, tuple[objec
         return True
     slack = TIE * max(abs(cost), abs(best[0]))
     if abs(cost - best[0]) <= slack:
-        return key < best[1]  # type: ignore[operator]
+        return key < best[1]
     return cost < best[0]
 
 
@@ -102,27 +108,26 @@ def best_thresholds(
     evaluator = evaluator or Evaluator(model)
     sets = mode_sets(model)
     K = model.capacity
-    distinct = comb(K + len(model.modes), len(model.modes) - 1)
-    enumerated = distinct * evaluator.work <= _BUDGET
+    enumerated = threshold_count(model) * evaluator.work <= _BUDGET
     found = []
     for modes in sets:
         if enumerated or len(modes) <= 2:
             policies = threshold_policies(modes, K)
-            costs = evaluator.costs([model.assignment(p) for p in policies])
-            if tell is not None:
-                tell(len(policies))
+            costs = evaluator.costs([model.assignment(p) for p in policies], tell)
             found.append(
-                _least(Combination(modes, p.thresholds, float(c)) for p, c in zip(policies, costs, strict=True))
+                _least(
+                    Combination(modes, p.thresholds, float(c)) for p, c in zip(policies, costs, strict=True)
+                )
             )
         else:
             found.append(_descent(evaluator, modes))
     return Optimum(
-        _least(found), tuple(found), "enumeration" if enumerated else "descent", len(evaluator._known)
+        _least(found), tuple(found), "enumeration" if enumerated else "descent", evaluator.evaluated
     )
 
 
 def _descent(evaluator: Evaluator, modes: tuple[int, ...]) -> Combination:
-    """Move one threshold along its whole line, or two neighbours together, while that pays; several starts."""
+    """Move one threshold along its line, or two neighbours together, while that pays; several starts."""
     model, K = evaluator.model, evaluator.model.capacity
     count = len(modes) - 1
     starts = {
@@ -158,13 +163,13 @@ def _neighbours(thresholds: tuple[int, ...], capacity: int) -> list[tuple[int, .
                     near.add(tuple(moved))
         for step in (-1, 1):
             shifted = tuple(j + step if n in (place, place + 1) else j for n, j in enumerate(thresholds))
-            if list(shifted) == sorted(shifted) and 0 <= shifted[0] and shifted[-1] < capacity:
+            if list(shifted) == sorted(shifted) and shifted[0] >= 0 and shifted[-1] < capacity:
                 near.add(shifted)
     near.discard(thresholds)
     return sorted(near)
 
 
-def cost_curve(evaluator: Evaluator, modes: tuple[int, int]) -> np.ndarray:
+def cost_curve(evaluator: Evaluator, modes: tuple[int, int]) -> NDArray[np.float64]:
     """Cost of every threshold 0 ... K − 1 of two modes. [Figures 1-4]"""
     policies = threshold_policies(modes, evaluator.model.capacity)
     return evaluator.costs([evaluator.model.assignment(p) for p in policies])

@@ -1,8 +1,8 @@
 """What happens at which rate in which state: the linear functionals behind all measures.
 
-Every measure of Theorems 1-3 is Σ_s p_s r(s), or a ratio of two; with first-come-first-served the response time
-is one too, because a page's fate does not depend on those behind it. A reward of level i is a sum of products
-f(ν) g(room, m), which is cheap to evaluate on millions of states.
+Every measure of Theorems 1-3 is Σ_s p_s r(s), or a ratio of two; with first-come-first-served the response
+time is one too, because a page's fate does not depend on those behind it. A reward of level i is a sum of
+products f(ν) g(room, m), which is cheap to evaluate on millions of states.
 """
 
 from __future__ import annotations

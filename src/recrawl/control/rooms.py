@@ -1,16 +1,17 @@
 """The waiting room: what must be remembered of n waiting pages, and how it changes.
 
-`OrderedRoom` keeps the obsolescence phase of every waiting page in the order of service: R^n states, exact for
-first-come-first-served. `CountedRoom` keeps how many pages are in each phase: exact for random order only, since
-the page taken next is then a uniform choice. With one phase both have one state and the order does not matter
-for the queue. [Avrachenkov, Section 3; ERRATA: Γ₀^{⊕l} ends in Γ₀, and counting is wrong for fifo]
+`OrderedRoom` keeps the obsolescence phase of every waiting page in the order of service: R^n states, exact
+for first-come-first-served. `CountedRoom` keeps how many pages are in each phase: exact for random order
+only, since the page taken next is then a uniform choice. With one phase both have one state and the order
+does not matter for the queue. [Avrachenkov, Section 3, where the sum Γ₀^{⊕l} has to end
+in Γ₀]
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 from math import comb
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -20,9 +21,9 @@ from recrawl.laws.phase_type import PhaseType
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Matrix = sparse.csr_array
+Matrix = Any  # a sparse matrix of scipy, which has no types
 
-__all__ = ["CountedRoom", "OrderedRoom", "Room", "compositions", "minimal"]
+__all__ = ["CountedRoom", "OrderedRoom", "PlainRoom", "Room", "compositions", "minimal"]
 
 
 def _exponential_rate(law: PhaseType) -> float | None:
@@ -79,7 +80,9 @@ class Room(Protocol):
 class OrderedRoom:
     """Phases of the waiting pages in order; the first page is the most significant digit."""
 
-    def __init__(self, alpha: NDArray[np.float64], S: NDArray[np.float64], exits: NDArray[np.float64]) -> None:
+    def __init__(
+        self, alpha: NDArray[np.float64], S: NDArray[np.float64], exits: NDArray[np.float64]
+    ) -> None:
         self.alpha, self.S, self.exits = alpha, S, exits
         self.phases = alpha.size
 
@@ -87,7 +90,7 @@ class OrderedRoom:
         return int(self.phases**waiting)
 
     def grow(self, waiting: int, pages: int) -> Matrix:
-        start = np.ones(1)
+        start: Any = np.ones(1)
         for _ in range(pages):
             start = np.kron(start, self.alpha)
         return sparse.csr_array(sparse.kron(sparse.eye_array(self.size(waiting)), start[None, :]))
@@ -120,6 +123,33 @@ class OrderedRoom:
         return rates
 
 
+class PlainRoom:
+    """One phase: only the number of waiting pages matters. Plain arrays of one entry."""
+
+    phases = 1
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+    def size(self, waiting: int) -> int:  # noqa: ARG002 (one state, however many wait)
+        return 1
+
+    def grow(self, waiting: int, pages: int) -> Matrix:  # noqa: ARG002
+        return np.ones((1, 1))
+
+    def pick(self, waiting: int) -> Matrix:  # noqa: ARG002
+        return np.ones((1, 1))
+
+    def expire(self, waiting: int) -> Matrix:
+        return np.full((1, 1), waiting * self.rate)
+
+    def move(self, waiting: int) -> Matrix:
+        return np.full((1, 1), -waiting * self.rate)
+
+    def expire_rates(self, waiting: int) -> NDArray[np.float64]:
+        return np.full(1, waiting * self.rate)
+
+
 @lru_cache(maxsize=4096)
 def compositions(total: int, parts: int) -> tuple[tuple[int, ...], ...]:
     """Ways to spread `total` pages over `parts` phases, in a fixed order."""
@@ -133,14 +163,18 @@ def compositions(total: int, parts: int) -> tuple[tuple[int, ...], ...]:
 class CountedRoom:
     """How many waiting pages are in each phase."""
 
-    def __init__(self, alpha: NDArray[np.float64], S: NDArray[np.float64], exits: NDArray[np.float64]) -> None:
+    def __init__(
+        self, alpha: NDArray[np.float64], S: NDArray[np.float64], exits: NDArray[np.float64]
+    ) -> None:
         self.alpha, self.S, self.exits = alpha, S, exits
         self.phases = alpha.size
 
     def size(self, waiting: int) -> int:
         return comb(waiting + self.phases - 1, self.phases - 1)
 
-    def _matrix(self, rows: int, columns: int, entries: list[tuple[tuple[int, ...], tuple[int, ...], float]]) -> Matrix:
+    def _matrix(
+        self, rows: int, columns: int, entries: list[tuple[tuple[int, ...], tuple[int, ...], float]]
+    ) -> Matrix:
         before = {state: place for place, state in enumerate(compositions(rows, self.phases))}
         after = {state: place for place, state in enumerate(compositions(columns, self.phases))}
         values = [value for _, _, value in entries]

@@ -1,15 +1,15 @@
 """How long a page stays when pages are served first come, first served. [Avrachenkov, Theorem 4, Corollary 1]
 
-A page that finds a pages ahead of it waits until they are served or obsolete, unless it becomes obsolete itself.
-Its fate depends on the phases ahead only, never on later arrivals, so the vectors v_a(u) over (phases of the
-waiting pages ahead, own phase, service phase) satisfy a recursion in a:
+A page that finds a pages ahead of it waits until they are served or obsolete, unless it becomes obsolete
+itself. Its fate depends on the phases ahead only, never on later arrivals, so the vectors v_a(u) over
+(phases of the waiting pages ahead, own phase, service phase) satisfy a recursion in a:
 
     (uI − S ⊕ Γ^{⊕a}) v_a = B̂ v_{a−1}   (+ own obsolescence, for pages that will be obsolete)
 
-Here B̂ ends a service (its first row reads S₀β ⊗ 1_R; the paper's B̂₀ has the wrong shape) or lets one of the
-pages ahead expire. Moments come from (−A) f_d = d f_{d−1} + B̂ f_d, all terms positive (the paper's w^{(2)} has a
-spurious minus and a trailing e of the wrong size). The systems are solved in the triangular coordinates of
-`solve_structured`, so the work is O(a M R^a).
+Here B̂ ends a service (its first row reads S₀β ⊗ 1_R; the paper's B̂₀ has the wrong shape) or lets one of
+the pages ahead expire. Moments come from (−A) f_d = d f_{d−1} + B̂ f_d, all terms positive (the paper's
+w^{(2)} has a spurious minus and a trailing e of the wrong size). The systems are solved in the triangular
+coordinates of `solve_structured`, so the work is O(a M R^a).
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class Fates:
 class _Recursion:
     """v_a for a = 0, 1, ..., with the moments up to `moments`."""
 
-    def __init__(self, chain: Chain, fate: Fate, shift: complex, moments: int) -> None:
+    def __init__(self, chain: Chain, fate: Fate, shift: float | complex, moments: int) -> None:
         self.chain, self.fate, self.shift, self.moments = chain, fate, shift, moments
         self.basis = triangular_basis(chain)
-        complex_ = isinstance(shift, complex) or np.iscomplexobj(self.basis.T)
-        self.dtype: Any = np.complex128 if complex_ else np.float64
+        needs_complex = isinstance(shift, complex) or self.basis.T.dtype.kind == "c"
+        self.dtype: Any = np.complex128 if needs_complex else np.float64
         self.T = self.basis.T.astype(self.dtype)
         self.ones = self.basis.ones.astype(self.dtype)
         self.expiries = self.basis.expiries.astype(self.dtype)
@@ -105,9 +105,7 @@ class _Recursion:
         return vectors
 
 
-def page_fates(
-    chain: Chain, fate: Fate, moments: int = 0, shift: complex = 0.0
-) -> list[Fates]:
+def page_fates(chain: Chain, fate: Fate, moments: int = 0, shift: float | complex = 0.0) -> list[Fates]:
     """E[T^d e^{−uT}; fate] for d = 0 ... `moments`, for a page that finds a given state. [(19)-(21), (25)]"""
     recursion = _Recursion(chain, fate, shift, moments)
     batch = chain.model.largest_batch

@@ -24,7 +24,7 @@ __all__ = ["TaggedPage"]
 
 
 class TaggedPage:
-    """The waiting time of a page in a queue served in random order, under a policy and its stationary vector."""
+    """The waiting time of a page in a queue served in random order, under a policy."""
 
     def __init__(self, chain: Chain, assignment: Sequence[int], share: NDArray[np.float64]) -> None:
         self.chain, self.assignment = chain, assignment
@@ -35,10 +35,16 @@ class TaggedPage:
         self.entries, self.straight = self._entries(chain.split(share))
         if self.sizes:
             self.A = self._moves()
-            rooms = [np.kron(np.ones(chain.room.size(n) * R * W), chain.ends) / (n + 1) for n in range(chain.top - 1)]
+            rooms = [
+                np.kron(np.ones(chain.room.size(n) * R * W), chain.ends) / (n + 1)
+                for n in range(chain.top - 1)
+            ]
             self.taken = np.concatenate(rooms)
             self.expiring = np.concatenate(
-                [np.kron(np.ones(chain.room.size(n)), np.kron(chain.expiries, np.ones(W * M))) for n in range(chain.top - 1)]
+                [
+                    np.kron(np.ones(chain.room.size(n)), np.kron(chain.expiries, np.ones(W * M)))
+                    for n in range(chain.top - 1)
+                ]
             )
 
     def _moves(self) -> Any:

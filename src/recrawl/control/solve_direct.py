@@ -59,8 +59,10 @@ def bands_of(chain: Chain, modes: Sequence[int] | None = None) -> Bands:
     return Bands(rows, first, reach, levels)
 
 
-def solve_elimination(chain: Chain, assignment: Sequence[int], bands: Bands | None = None) -> NDArray[np.float64]:
-    """Grassmann-Taksar-Heyman elimination, from the fullest level down: no subtraction, entrywise accurate."""
+def solve_elimination(
+    chain: Chain, assignment: Sequence[int], bands: Bands | None = None
+) -> NDArray[np.float64]:
+    """Grassmann-Taksar-Heyman elimination from the fullest level down: entrywise accurate."""
     from recrawl.control._kernels import assemble, eliminate
 
     if bands is None:

@@ -5,7 +5,7 @@ They work with dense blocks and serve as references for the faster solvers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = ["solve_qbd", "solve_recursion"]
 
-Blocks = dict[tuple[int, int], "NDArray[np.float64]"]
+Blocks = dict[tuple[int, int], Any]
 
 
 def _blocks(chain: Chain, assignment: Sequence[int]) -> Blocks:
     Q: Blocks = {}
     for i in range(chain.top + 1):
         for j, block in chain.level_blocks(assignment[i], i).items():
-            Q[i, j] = block.toarray() if sparse.issparse(block) else np.asarray(block)
+            Q[i, j] = np.asarray(block.toarray() if sparse.issparse(block) else block)
     return Q
 
 
@@ -41,7 +41,7 @@ def solve_recursion(chain: Chain, assignment: Sequence[int]) -> NDArray[np.float
     """
     K = chain.top
     Q = _blocks(chain, assignment)
-    G: dict[int, NDArray[np.float64]] = {}
+    G: dict[int, Any] = {}
     for i in range(K - 1, -1, -1):
         inside = Q[i + 1, i + 1].copy()
         descent = np.eye(int(chain.sizes[i + 1]))
@@ -55,7 +55,7 @@ def solve_recursion(chain: Chain, assignment: Sequence[int]) -> NDArray[np.float
         for i in range(l + 1):
             block = Q.get((i, l), np.zeros((int(chain.sizes[i]), int(chain.sizes[l]))))
             bar[i, l] = block + bar[i, l + 1] @ G[l] if l < K else block
-    F = [np.eye(int(chain.sizes[0]))]
+    F: list[Any] = [np.eye(int(chain.sizes[0]))]
     for l in range(1, K + 1):
         into = sum((F[i] @ bar[i, l] for i in range(l)), np.zeros((F[0].shape[0], int(chain.sizes[l]))))
         F.append(np.linalg.solve(-bar[l, l].T, into.T).T)
@@ -65,15 +65,17 @@ def solve_recursion(chain: Chain, assignment: Sequence[int]) -> NDArray[np.float
 def solve_qbd(chain: Chain, assignment: Sequence[int]) -> NDArray[np.float64]:
     """Section 6: pages come one by one, so levels change by one."""
     if chain.model.largest_batch > 1 and chain.D[:, 2:].any():
-        raise InvalidModel("the QBD form needs pages that come one by one; use the block recursion for batches")
+        raise InvalidModel(
+            "the QBD form needs pages that come one by one; use the block recursion for batches"
+        )
     K = chain.top
     Q = _blocks(chain, assignment)
-    inverse: dict[int, NDArray[np.float64]] = {}
+    inverse: dict[int, Any] = {}
     closed = Q[K, K]
     for i in range(K - 1, -1, -1):
         inverse[i + 1] = np.linalg.inv(-closed)
         closed = Q[i, i] + Q[i, i + 1] @ (inverse[i + 1] @ Q[i + 1, i])
-    F = [np.eye(int(chain.sizes[0]))]
+    F: list[Any] = [np.eye(int(chain.sizes[0]))]
     for i in range(1, K + 1):
         F.append(F[i - 1] @ Q[i - 1, i] @ inverse[i])
     return _assembled(stationary_vector(closed), F)

@@ -1,14 +1,15 @@
 """Stationary vector of large first-come-first-served chains, without ever forming the generator.
 
-The phases of n waiting pages enter the generator as a Kronecker sum, so a level's own block
-D₀ ⊕ S ⊕ Γ ⊕ … ⊕ Γ is solved *exactly* in one pass once Γ is upper triangular: unitary coordinates (Schur) make it
-so for every page at once, and they are kept during the whole iteration. Acyclic laws (Erlang, Coxian,
+The phases of n waiting pages enter the generator as a Kronecker sum, so a level's own block D₀ ⊕ S ⊕ Γ ⊕ …
+⊕ Γ is solved *exactly* in one pass once Γ is upper triangular: unitary coordinates (Schur) make it so for
+every page at once, and they are kept during the whole iteration. Acyclic laws (Erlang, Coxian,
 hyperexponential) only have their phases renumbered.
 
-Each step is a block Gauss-Seidel sweep over the levels, followed by aggregation: given (i, ν, m), only the total
-rate of obsolescence depends on the waiting phases, so the small chain on (i, ν, m) with that conditional rate
-is solved directly and each level is rescaled to its masses. Cost of a step: O(K · states) operations, and memory
-of about two vectors. [Iterative aggregation: Koury, McAllister, Stewart 1984; Takahashi 1975]
+Each step is a block Gauss-Seidel sweep over the levels, followed by aggregation: given (i, ν, m), only the
+total rate of obsolescence depends on the waiting phases, so the small chain on (i, ν, m) with that
+conditional rate is solved directly and each level is rescaled to its masses. Cost of a step: O(K · states)
+operations, and memory of about two vectors. [Iterative aggregation: Koury, McAllister, Stewart 1984;
+Takahashi 1975]
 """
 
 from __future__ import annotations
@@ -185,9 +186,7 @@ class _Sweeper:
         for level in range(1, chain.top + 1):
             block = self.block(level)
             rhs = np.zeros_like(block)
-            _kernels.inflow_from_below(
-                self.x, chain.starts, level, self.ups, chain.beta, basis.gamma, rhs
-            )
+            _kernels.inflow_from_below(self.x, chain.starts, level, self.ups, chain.beta, basis.gamma, rhs)
             if level < chain.top:
                 _kernels.inflow_from_above(
                     self.block(level + 1), level, chain.ends, chain.beta, basis.ones, basis.expiries, rhs
@@ -236,7 +235,8 @@ def solve_structured(
             _change_basis(chain, state.x, forth)
             tolerance *= 0.01  # the masses settled before the phases within the levels
     raise NotConverged(
-        f"{max_sweeps} sweeps left the masses moving by {moved:.2g} and a residual of {residual:.2g}, not {wanted:g}"
+        f"{max_sweeps} sweeps left the masses moving by {moved:.2g} and a residual of {residual:.2g}, "
+        f"not {wanted:g}"
     )
 
 

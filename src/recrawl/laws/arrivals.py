@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Bmap:
     (1.282, 0.854, -0.218)
     """
 
-    def __init__(self, D: ArrayLike | Sequence[ArrayLike], name: str = "D") -> None:
+    def __init__(self, D: ArrayLike | Sequence[Any], name: str = "D") -> None:
         matrices = _checked_shapes(D, name)
         sums = matrices.sum(axis=(0, 2))
         scale = np.abs(np.diag(matrices[0]))
@@ -181,7 +181,7 @@ def _moves(D: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ascontiguousarray(free.transpose(1, 0, 2)).reshape(D.shape[1], -1)
 
 
-def _checked_shapes(D: ArrayLike | Sequence[ArrayLike], name: str) -> NDArray[np.float64]:
+def _checked_shapes(D: ArrayLike | Sequence[Any], name: str) -> NDArray[np.float64]:
     """Square matrices of one size without a negative rate, or an error that names the entry."""
     try:
         if isinstance(D, str) or not isinstance(D, Iterable):
@@ -211,7 +211,7 @@ def _checked_shapes(D: ArrayLike | Sequence[ArrayLike], name: str) -> NDArray[np
     return np.array(parts)
 
 
-def repaired(D: ArrayLike | Sequence[ArrayLike], name: str = "D") -> tuple[Bmap, NDArray[np.float64]]:
+def repaired(D: ArrayLike | Sequence[Any], name: str = "D") -> tuple[Bmap, NDArray[np.float64]]:
     """Arrivals whose rows sum to zero, by a new diagonal of D₀, and how much each row was off.
 
     For matrices that were printed with few digits. Nothing is repaired unless this is called.

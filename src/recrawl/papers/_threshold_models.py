@@ -24,7 +24,7 @@ __all__ = [
     "with_service_variance",
 ]
 
-_ZERO = [[0, 0], [0, 0]]
+_ZERO = [[0.0, 0.0], [0.0, 0.0]]
 _S = np.array([[-3.0, 1.0], [2.0, -3.0]])
 _GAMMA = np.array([[-0.6, 0.4], [0.1, -0.3]])
 MEAN_SERVICE = 23.0 / 35.0
@@ -77,7 +77,7 @@ def with_service_variance(alpha: float) -> Model:
 
 
 def with_obsolescence_variance(alpha: float, capacity: int = 5) -> Model:
-    """Figure 4: obsolescence of mean 5 and a variance that grows with α₁; genuinely phase-type from 0.2 on."""
+    """Figure 4: obsolescence of mean 5 and a variance that grows with α₁; exponential at 0.2."""
     return replace(base_model(capacity), obsolescence=_two_rates(5.0, alpha))
 
 
@@ -102,16 +102,14 @@ def refitted_arrivals() -> Bmap:
     first, second = b / (a + b), a / (a + b)
     rate, inverse = 1.0 / mean, (variance + mean**2) / (2.0 * mean)
     # first·x + second·y = rate, first/x + second/y = inverse.
-    roots = np.roots(
-        [inverse * first, second**2 - first**2 - inverse * rate, first * rate]
-    ).real
+    roots = np.roots([inverse * first, second**2 - first**2 - inverse * rate, first * rate]).real
     x = float(min(roots))
     y = (rate - first * x) / second
     return _batched(np.array([x, y]), np.array([[x - a, a], [b, y - b]]))
 
 
 def _service_from_moments(first: float, second: float, third: float, fast_rate: float) -> PhaseType:
-    """A hyperexponential law of two phases with three moments, in units in which the fast rate is as given."""
+    """A hyperexponential law of two phases with three moments, in units of the given fast rate."""
     m1, m2, m3 = first, second / 2.0, third / 6.0
     total, product = np.linalg.solve(np.array([[m1, -1.0], [m2, -m1]]), np.array([m2, m3]))
     slow, fast = np.roots([1.0, -total, product]).real

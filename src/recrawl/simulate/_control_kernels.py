@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recrawl._compiled import compiled
+from recrawl._compiled import compiled, compiled_inline
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,6 +39,86 @@ def _phase_type(rng: Any, start: Any, holding: Any, jumps: Any) -> float:
     return time
 
 
+# Times of the state: now, end of the service, first obsolescence, arrival of the page in service.
+NOW, END, DEATH, CAME = range(4)
+# Counts of the state: waiting pages, 1 if the server is busy, arrival phase.
+WAITING, BUSY, PHASE = range(3)
+
+
+@compiled_inline
+def _let_in(admission: int, batch: int, room: int) -> int:
+    """Pages of a batch that find a place; `admission`: 0 partial, 1 reject, 2 admit."""
+    if admission == 0:
+        return min(batch, room)
+    if admission == 1:
+        return batch if batch <= room else 0
+    return batch if room > 0 else 0
+
+
+@compiled_inline
+def _arrive(
+    rng: Any,
+    times: Any,
+    counts: Any,
+    came: Any,
+    dies: Any,
+    pages: int,
+    service: Any,
+    patience: Any,
+    patient: bool,
+) -> None:
+    """Admitted pages: the first may go straight into service, the others wait, each with its own patience."""
+    now = times[NOW]
+    if pages > 0 and counts[BUSY] == 0:
+        counts[BUSY] = 1
+        times[CAME] = now
+        times[END] = now + _phase_type(rng, service[0], service[1], service[2])
+        pages -= 1
+    for _ in range(pages):
+        place = counts[WAITING]
+        came[place] = now
+        dies[place] = np.inf
+        if not patient:
+            dies[place] = now + _phase_type(rng, patience[0], patience[1], patience[2])
+            times[DEATH] = min(times[DEATH], dies[place])
+        counts[WAITING] += 1
+
+
+@compiled_inline
+def _finish(
+    rng: Any, times: Any, counts: Any, came: Any, dies: Any, row: Any, service: Any, random_order: bool
+) -> None:
+    """A service ends; the next page, first or random, follows."""
+    stay = times[NOW] - times[CAME]
+    row[SERVED] += 1.0
+    row[STAY] += stay
+    row[STAY2] += stay * stay
+    waiting = counts[WAITING]
+    if waiting > 0:
+        taken = int(rng.random() * waiting) if random_order else 0
+        times[CAME] = came[taken]
+        times[DEATH] = _remove(came, dies, taken, waiting, times[DEATH])
+        counts[WAITING] -= 1
+        times[END] = times[NOW] + _phase_type(rng, service[0], service[1], service[2])
+    else:
+        counts[BUSY] = 0
+        times[END] = np.inf
+
+
+@compiled_inline
+def _expire(times: Any, counts: Any, came: Any, dies: Any, row: Any) -> None:
+    """The page whose time has come leaves the queue."""
+    dead = 0
+    while dies[dead] != times[DEATH]:
+        dead += 1
+    stay = times[NOW] - came[dead]
+    row[OBSOLETE] += 1.0
+    row[KEPT] += stay
+    row[KEPT2] += stay * stay
+    times[DEATH] = _remove(came, dies, dead, counts[WAITING], times[DEATH])
+    counts[WAITING] -= 1
+
+
 @compiled
 def run_queue(
     rng: Any,
@@ -48,7 +128,6 @@ def run_queue(
     mode_of_level: NDArray[np.int64],
     rates: NDArray[np.float64],
     moves: NDArray[np.float64],
-    phases: int,
     service: tuple[Any, Any, Any],
     patience: tuple[Any, Any, Any],
     patient: bool,
@@ -58,90 +137,51 @@ def run_queue(
 ) -> NDArray[np.float64]:
     """Follow the queue event by event; one row of counters and level times for each segment.
 
-    `rates[mode, ν]` is the rate at which the arrival phase ν ends, `moves[mode, ν]` cumulates over (batch size,
-    next phase). `admission`: 0 partial, 1 reject, 2 admit. A segment ends after `per_segment` arrived pages.
+    `rates[mode, ν]` is the rate at which the arrival phase ν ends, `moves[mode, ν]` cumulates over (batch
+    size, next phase). A segment ends after `per_segment` arrived pages.
     """
-    top = mode_of_level.size - 1
-    result = np.zeros((segments, 8 + top + 1))
-    scratch = np.zeros(8 + top + 1)
-    came = np.empty(top + 1)  # when the waiting pages came, in the order of arrival
-    dies = np.empty(top + 1)  # when they become obsolete
-    waiting, busy, served_came = 0, 0, 0.0
-    now, phase, first_death, service_end = 0.0, 0, np.inf, np.inf
+    top, phases = mode_of_level.size - 1, rates.shape[1]
+    result = np.zeros((segments + 1, 8 + top + 1))  # the first row takes the warm-up
+    came, dies = np.empty(top + 1), np.empty(top + 1)  # of the waiting pages, in the order of arrival
+    times = np.array([0.0, np.inf, np.inf, 0.0])
+    counts = np.zeros(3, dtype=np.int64)
     mode = mode_of_level[0]
-    next_move = rng.standard_exponential() / rates[mode, phase]
-    row, left, segment = scratch, warm_up, -1
+    next_move = rng.standard_exponential() / rates[mode, 0]
+    segment, left = 0, warm_up
+    row = result[segment]
     while True:
-        level = waiting + busy
-        if next_move <= service_end and next_move <= first_death:
-            row[8 + level] += next_move - now
-            now = next_move
+        level = counts[WAITING] + counts[BUSY]
+        event = min(next_move, times[END], times[DEATH])
+        row[8 + level] += event - times[NOW]
+        times[NOW] = event
+        moved = event == next_move
+        if moved:
             u = rng.random()
             move = 0
-            while u >= moves[mode, phase, move]:
+            while u >= moves[mode, counts[PHASE], move]:
                 move += 1
+            counts[PHASE] = move % phases
             batch = move // phases
-            phase = move % phases
-            if batch > 0:
-                room = capacity - level
-                if admission == 0:
-                    let_in = min(batch, room)
-                elif admission == 1:
-                    let_in = batch if batch <= room else 0
-                else:
-                    let_in = batch if room > 0 else 0
-                row[ARRIVED] += batch
-                row[LOST] += batch - let_in
-                left -= batch
-                if let_in > 0 and busy == 0:
-                    busy, served_came = 1, now
-                    service_end = now + _phase_type(rng, service[0], service[1], service[2])
-                    let_in -= 1
-                for _ in range(let_in):
-                    came[waiting] = now
-                    dies[waiting] = np.inf
-                    if not patient:
-                        dies[waiting] = now + _phase_type(rng, patience[0], patience[1], patience[2])
-                        first_death = min(first_death, dies[waiting])
-                    waiting += 1
-            next_move = -1.0
-        elif service_end <= first_death:
-            row[8 + level] += service_end - now
-            now = service_end
-            stay = now - served_came
-            row[SERVED] += 1.0
-            row[STAY] += stay
-            row[STAY2] += stay * stay
-            if waiting > 0:
-                taken = int(rng.random() * waiting) if random_order else 0
-                served_came = came[taken]
-                first_death = _remove(came, dies, taken, waiting, first_death)
-                waiting -= 1
-                service_end = now + _phase_type(rng, service[0], service[1], service[2])
-            else:
-                busy, service_end = 0, np.inf
+            pages = _let_in(admission, batch, capacity - level)
+            row[ARRIVED] += batch
+            row[LOST] += batch - pages
+            left -= batch
+            _arrive(rng, times, counts, came, dies, pages, service, patience, patient)
+        elif event == times[END]:
+            _finish(rng, times, counts, came, dies, row, service, random_order)
         else:
-            row[8 + level] += first_death - now
-            now = first_death
-            dead = 0
-            while dies[dead] != first_death:
-                dead += 1
-            stay = now - came[dead]
-            row[OBSOLETE] += 1.0
-            row[KEPT] += stay
-            row[KEPT2] += stay * stay
-            first_death = _remove(came, dies, dead, waiting, first_death)
-            waiting -= 1
-        wanted = mode_of_level[waiting + busy]
+            _expire(times, counts, came, dies, row)
+        wanted = mode_of_level[counts[WAITING] + counts[BUSY]]
         # Exponential phases forget their age, so a new mode may draw anew.
-        if wanted != mode or next_move < 0.0:
+        if moved or wanted != mode:
             mode = wanted
-            next_move = now + rng.standard_exponential() / rates[mode, phase]
+            next_move = event + rng.standard_exponential() / rates[mode, counts[PHASE]]
         if left <= 0:
             segment += 1
-            if segment == segments:
-                return result
-            row, left = result[segment], per_segment
+            left = per_segment
+            if segment > segments:
+                return result[1:]
+            row = result[segment]
 
 
 @compiled

@@ -1,7 +1,7 @@
 """The crawl queue as an event simulation, from the words of the model.
 
-Whole service and obsolescence times are drawn from their laws, pages stand in a list, robots are switched by its
-length: no generator, no state space, nothing shared with the formulas that this checks.
+Whole service and obsolescence times are drawn from their laws, pages stand in a list, robots are switched
+by its length: no generator, no state space, nothing shared with the formulas that this checks.
 """
 
 from __future__ import annotations
@@ -106,7 +106,6 @@ def simulate_queue(
         levels,
         rates,
         moves,
-        model.modes[0].arrivals.order,
         _tables(model.service),
         _tables(model.obsolescence),
         model.obsolescence is None,
@@ -121,7 +120,11 @@ def simulate_queue(
 
 
 def _summary(
-    model: Model, parts: dict[str, Any], times: NDArray[np.float64], robots: NDArray[np.int64], confidence: float
+    model: Model,
+    parts: dict[str, Any],
+    times: NDArray[np.float64],
+    robots: NDArray[np.int64],
+    confidence: float,
 ) -> SimulatedQueue:
     from scipy.special import stdtrit
 
@@ -172,6 +175,8 @@ def _cost(
     )
     rate, response = float(events.sum() / time.sum()), estimates["response_time"].value
     residual = (events - rate * time) / time.mean()
-    residual = residual + costs.response * (parts["stay"] - response * parts["served"]) / parts["served"].mean()
+    residual = (
+        residual + costs.response * (parts["stay"] - response * parts["served"]) / parts["served"].mean()
+    )
     spread = math.sqrt(float((residual**2).sum()) / (SEGMENTS - 1) / SEGMENTS)
     return Estimate(rate + costs.response * response, quantile * spread)

@@ -24,12 +24,11 @@ __all__ = ["parse_model", "read_model", "write_model"]
 _KEYS = {"capacity", "admission", "order", "service", "obsolescence", "costs", "mode", "arrivals", "robot"}
 _COSTS = ("loss", "obsolete", "response", "robot", "starvation")
 
-Tell = "Callable[[str], None]"
-
 
 def read_model(path: Path, repair: bool = False, tell: Callable[[str], None] | None = None) -> Model:
-    """Read a model file. With `repair`, rows of D that do not sum to zero get a new diagonal of D₀; `tell` is told
-    of every row.
+    """Read a model file.
+
+    With `repair`, rows of D that do not sum to zero get a new diagonal of D₀; `tell` is told of every row.
     """
     try:
         with path.open("rb") as stream:
