@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from recrawl.engine.records import Access, Delivery, Finding, Hit, NewPage, PageRecord, Revision
 
-__all__ = ["Accessor", "Buffer", "Clock", "Index", "Store"]
+__all__ = ["Accessor", "Buffer", "Clock", "Index", "Politeness", "Store"]
 
 
 class Clock(Protocol):
@@ -97,6 +97,12 @@ class Buffer(Protocol):
     def level(self) -> int:
         """Deliveries waiting and being indexed."""
 
+    def expire(self, now: float) -> Sequence[Delivery]:
+        """Take out the waiting deliveries whose `obsolete_at` is past: they leave room at once."""
+
+    def next_expiry(self) -> float:
+        """The earliest `obsolete_at` of the waiting deliveries; infinity when there is none."""
+
     def close(self) -> None:
         """Take no more; `take` hands out what is left."""
 
@@ -123,3 +129,13 @@ class Index(Protocol):
 
     async def close(self) -> None:
         """Close without committing."""
+
+
+class Politeness(Protocol):
+    """When each site may be accessed. Times are the clock's monotonic seconds."""
+
+    def ready_at(self, site: str) -> float:
+        """When the site may be accessed next; infinity while all its places are taken."""
+
+    def interval(self, site: str) -> float:
+        """Least mean time between two accesses of the site: what its ceiling is planned with."""

@@ -1,0 +1,131 @@
+"""The robots: tasks that access pages, switched on and off by number."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from recrawl.engine.records import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from recrawl.engine.measures import Measures
+    from recrawl.engine.protocols import Accessor, Clock, Store
+    from recrawl.engine.queue import IndexQueue
+    from recrawl.engine.records import Access, PageRecord
+    from recrawl.engine.scheduler import Scheduler, Ticket
+
+__all__ = ["Robots"]
+
+# No page came: nothing to index, and the page is tried again later.
+_FRUITLESS = (Outcome.BUSY, Outcome.FAILED, Outcome.REFUSED)
+_log = logging.getLogger(__name__)
+
+
+class Robots:
+    """A pool of robots, of which the first `active` ones work; a robot switched off finishes its access.
+
+    Parameters
+    ----------
+    number
+        Most robots that may be active.
+    fruitless
+        Takes note of an access that brought no page.
+    before
+        Called with each page before its access; may return another record to access with.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        scheduler: Scheduler,
+        store: Store,
+        accessor: Accessor,
+        queue: IndexQueue,
+        measures: Measures,
+        clock: Clock,
+        fruitless: Callable[[Access, PageRecord], Awaitable[None]],
+    ) -> None:
+        self.number = number
+        self._scheduler, self._store, self._accessor = scheduler, store, accessor
+        self._queue, self._measures, self._clock = queue, measures, clock
+        self._fruitless = fruitless
+        self.in_flight: dict[str, PageRecord] = {}
+        self.active = 0
+        self.waiting = 0  # robots that are switched on and have nothing to access
+        self._switches = [asyncio.Event() for _ in range(number)]
+        self._stopping = False
+        self.on_wait: Callable[[], None] = lambda: None
+
+    def start(self, group: asyncio.TaskGroup) -> None:
+        """Make the tasks."""
+        for place in range(self.number):
+            group.create_task(self._run(place), name=f"robot {place}")
+
+    def switch(self, number: int) -> None:
+        """Let this many robots work."""
+        self.active = min(max(number, 0), self.number)
+        for place, switch in enumerate(self._switches):
+            if place < self.active:
+                switch.set()
+            elif not self._stopping:
+                switch.clear()
+
+    def stop(self) -> None:
+        """Let every robot finish its access and leave."""
+        self._stopping = True
+        for switch in self._switches:
+            switch.set()
+
+    async def _run(self, place: int) -> None:
+        while not self._stopping:
+            await self._switches[place].wait()
+            if self._stopping:
+                return
+            ticket = await self._wait_for_page()
+            if ticket is None:
+                return
+            if place >= self.active or self._stopping:  # switched off while waiting
+                self._scheduler.put_back(ticket.url)
+                continue
+            await self._access(ticket)
+
+    async def _wait_for_page(self) -> Ticket | None:
+        self.waiting += 1
+        self.on_wait()
+        try:
+            return await self._scheduler.next()
+        finally:
+            self.waiting -= 1
+            self.on_wait()
+
+    async def _access(self, ticket: Ticket) -> None:
+        page = await self._store.page(ticket.url)
+        if page is None:  # another process has removed it
+            self._scheduler.remove(ticket.url)
+            return
+        self.in_flight[page.url] = page
+        try:
+            access = await self._accessor.access(page)
+        except BaseException:
+            # Cancelled at the end of the grace time, or a mistake of ours: either way the page is still due.
+            self.in_flight.pop(page.url, None)
+            self._scheduler.put_back(page.url)
+            raise
+        finally:
+            self._scheduler.site_free(ticket.site)
+        self._measures.outcomes[access.outcome.value] += 1
+        self._measures.bytes_received += access.size
+        self._measures.access_time.add(access.ended - access.started)
+        if access.outcome in _FRUITLESS:
+            self.in_flight.pop(page.url, None)
+            await self._fruitless(access, page)
+        else:
+            self._queue.deliver(access, self.active)
+
+    def returned(self, url: str) -> None:
+        """A page was lost or became obsolete: it is due again."""
+        self.in_flight.pop(url, None)
+        self._scheduler.put_back(url)

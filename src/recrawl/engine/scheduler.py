@@ -1,0 +1,395 @@
+"""Which page next: the order, in memory, and the hand-out that respects sites, budget and leases.
+
+The order is by due times, one line per site. The page that is due first among the sites that may be accessed is
+handed out whenever an access is free, early or late: the budget is met exactly, and the price sets the order only.
+A page that must not be accessed before a time waits apart until then. Whatever is handed out comes back by itself
+when its lease ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recrawl.engine.line import Line
+from recrawl.engine.pages import PageTable
+from recrawl.engine.planning import Plan, Policy, make_plan
+from recrawl.engine.records import State
+from recrawl.engine.waiting import wait_until_set
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from recrawl.engine.pace import Pace
+    from recrawl.engine.planning import PolicyName
+    from recrawl.engine.protocols import Clock, Politeness
+    from recrawl.engine.records import PageRecord
+
+__all__ = ["Observation", "Scheduler", "SchedulerSettings", "Ticket"]
+
+_SCHEDULED = (State.KNOWN, State.DUPLICATE)
+_TOO_RECENT = 2.0  # seconds: a date this close to the access is that of the access
+
+
+@dataclass(frozen=True)
+class SchedulerSettings:
+    """How the scheduler behaves."""
+
+    policy: PolicyName = "optimal"
+    shortest_seconds: float = 0.0
+    longest_seconds: float = math.inf
+    lease_seconds: float = 300.0
+    weights: str = "links"
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """A page that was handed out."""
+
+    url: str
+    slot: int
+    site: str
+    handed: float
+    due: float
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What an access said about a page, for the belief."""
+
+    page: PageRecord  # as it is now
+    ended: float
+    changed: bool
+    first: bool = False
+    date: float | None = None  # of the page's last change, as its server says
+
+
+@dataclass
+class _Counts:
+    """Since the last plan."""
+
+    observed: int = 0
+    added: int = 0
+    leases_ended: int = 0
+    out: dict[int, Ticket] = field(default_factory=dict)
+
+
+class Scheduler:
+    """Owns the order of accesses."""
+
+    def __init__(
+        self, clock: Clock, politeness: Politeness, pace: Pace, settings: SchedulerSettings | None = None
+    ) -> None:
+        self.settings = settings or SchedulerSettings()
+        self.table = PageTable(self.settings.weights)
+        self.policy = Policy(
+            self.settings.policy,
+            self.table.belief,
+            self.settings.shortest_seconds,
+            self.settings.longest_seconds,
+        )
+        self.plan = Plan(self.settings.policy, 1.0, 1.0)
+        self._clock, self._politeness, self._pace = clock, politeness, pace
+        self._lines: list[Line] = []
+        self._ready: list[tuple[float, int]] = []  # sites by the due time of their head
+        self._blocked: list[tuple[float, int]] = []  # sites by the time they may be accessed again
+        self._where: list[str] = []  # of each site: empty, ready, blocked, full
+        self._later: list[tuple[float, int, float]] = []  # pages not to be accessed before a time: slot and due time
+        self._leases: list[tuple[float, int, float]] = []
+        self._counts = _Counts()
+        self._turn = asyncio.Lock()
+        self._news = asyncio.Event()
+        self._closed = False
+        self._moved: set[int] = set()  # slots whose due time was set while a plan was being made
+        self._planning = False
+        self._freed: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def out(self) -> int:
+        """Pages that are handed out."""
+        return len(self._counts.out)
+
+    @property
+    def leases_ended(self) -> int:
+        """Pages that came back because nothing was heard of them."""
+        return self._counts.leases_ended
+
+    # Pages come and go.
+
+    def add(self, records: Sequence[PageRecord]) -> int:
+        """Take pages into the schedule; those already here and those not to be accessed are passed over."""
+        fresh = {r.url: r for r in records if r.state in _SCHEDULED and r.url not in self.table.slot}
+        if not fresh:
+            return 0
+        pages = list(fresh.values())
+        slots = self.table.add(pages)
+        last = self.table.last[slots]
+        seen = ~np.isnan(last)
+        intervals = np.zeros(slots.size)
+        if seen.any():
+            intervals[seen] = self._intervals(slots[seen])
+        for slot, record, known, interval in zip(
+            slots.tolist(), pages, seen.tolist(), intervals.tolist(), strict=True
+        ):
+            # A page never accessed is due since long ago, shallow pages first.
+            due = record.last_access + interval if known else record.depth * 1e6 + record.found_at * 1e-6 - 1e9
+            self._put(slot, due, record.retry_at or -math.inf)
+        self._counts.added += slots.size
+        self._news.set()
+        return int(slots.size)
+
+    def remove(self, url: str) -> None:
+        """Take a page out of the schedule."""
+        slot = self.table.remove(url)
+        if slot is None:
+            return
+        self._counts.out.pop(slot, None)
+        self._freed.append(slot)
+        if not self._planning:  # a plan in the making still asks for these pages
+            self.table.free(self._freed)
+            self._freed = []
+
+    def observe(self, observations: Iterable[Observation]) -> None:
+        """Learn from accesses, and put their pages back with a new due time (or take them out)."""
+        told = [o for o in observations if o.page.url in self.table.slot]
+        slots = np.array([self.table.slot[o.page.url] for o in told], dtype=np.int64)
+        if not slots.size:
+            return
+        self._learn(told, slots)
+        for observation, slot in zip(told, slots.tolist(), strict=True):
+            self._counts.out.pop(slot, None)
+            self.table.last[slot] = observation.ended
+            self.table.weight[slot] = self.table.weight_of(observation.page)
+        stay = [o.page.state in _SCHEDULED for o in told]
+        intervals = self._intervals(slots)
+        for observation, slot, stays, interval in zip(told, slots.tolist(), stay, intervals.tolist(), strict=True):
+            if stays:
+                self._put(slot, observation.ended + interval, self._not_before(observation.page, observation.ended))
+            else:
+                self.remove(observation.page.url)
+        self._counts.observed += slots.size
+        self._news.set()
+
+    def put_back(self, url: str, not_before: float = -math.inf) -> None:
+        """A page that was handed out brought nothing: it keeps its due time."""
+        slot = self.table.slot.get(url)
+        if slot is None:
+            return
+        ticket = self._counts.out.pop(slot, None)
+        self._put(slot, self._clock.time() if ticket is None else ticket.due, not_before)
+        self._news.set()
+
+    def _learn(self, told: Sequence[Observation], slots: NDArray[np.int64]) -> None:
+        last = self.table.last[slots]
+        ended = np.array([o.ended for o in told])
+        elapsed = ended - last
+        dates = np.array([math.nan if o.date is None else o.date for o in told])
+        changed = np.array([o.changed for o in told])
+        # A date is believed when it lies after the access before and is not simply the time of this access.
+        dated = changed & (dates > last) & (dates < ended - _TOO_RECENT)
+        usable = (elapsed > 0) & ~np.array([o.first for o in told])  # a clock that was set back says nothing
+        if usable.any():
+            ages = np.where(dated, ended - dates, math.nan)
+            self.table.belief.update(slots[usable], elapsed[usable], changed[usable], ages[usable])
+
+    def _not_before(self, page: PageRecord, ended: float) -> float:
+        shortest = ended + self.settings.shortest_seconds if self.settings.shortest_seconds else -math.inf
+        return max(shortest, page.retry_at or -math.inf)
+
+    def _intervals(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:
+        weight, site = self.table.weight[slots], self.table.site[slots]
+        if not self.plan.site_price:
+            return self.policy.intervals(slots, weight, self.plan.price)
+        found = np.empty(slots.size)
+        for place in np.unique(site):
+            here = site == place
+            found[here] = self.policy.intervals(slots[here], weight[here], self.plan.price_at(int(place)))
+        return found
+
+    def _put(self, slot: int, due: float, not_before: float = -math.inf) -> None:
+        """Let a page wait in the line of its site, or apart until it may be accessed."""
+        if self._planning:
+            self._moved.add(slot)
+        due = min(due, 1e18)  # pages that are never worth an access are last, not lost
+        now = self._clock.time()
+        if not_before > now:
+            self.table.due[slot] = math.nan
+            heapq.heappush(self._later, (not_before, slot, due))
+            return
+        self.table.due[slot] = due
+        number = int(self.table.site[slot])
+        self._site(number)
+        self._lines[number].push(slot, due)
+        if self._where[number] in ("empty", "ready"):
+            self._where[number] = "ready"
+            heapq.heappush(self._ready, (due, number))
+
+    def _site(self, number: int) -> None:
+        while len(self._lines) <= number:
+            self._lines.append(Line())
+            self._where.append("empty")
+
+    # The hand-out.
+
+    async def next(self) -> Ticket | None:
+        """The page to access now, waiting for it; None when the scheduler is closed. One caller after the other."""
+        async with self._turn:
+            while not self._closed:
+                self._news.clear()
+                found = self.try_next()
+                if isinstance(found, Ticket):
+                    return found
+                await wait_until_set(self._news, self._clock, found)
+        return None
+
+    def close(self) -> None:
+        """Hand out nothing more."""
+        self._closed = True
+        self._news.set()
+
+    def site_free(self, site: str) -> None:
+        """An access of this site has ended, so it may have a place."""
+        number = self.table.site_number(site)
+        self._site(number)
+        if self._where[number] == "full":
+            self._where[number] = "blocked"
+            heapq.heappush(self._blocked, (self._politeness.ready_at(site), number))
+            self._news.set()
+
+    def try_next(self) -> Ticket | float:
+        """A page, or the seconds until there may be one (infinite: until something happens)."""
+        now, steady = self._clock.time(), self._clock.monotonic()
+        self._release(now, steady)
+        if self._pace.ready_at(steady) > steady + 1e-9:
+            return self._pace.ready_at(steady) - steady
+        while self._ready:
+            due, number = self._ready[0]
+            head = self._lines[number].head(self.table.due) if self._where[number] == "ready" else None
+            if head is None or head[0] != due:
+                heapq.heappop(self._ready)
+                self._place_again(number, head)
+                continue
+            free = self._politeness.ready_at(self.table.sites[number])
+            if free > steady:
+                heapq.heappop(self._ready)
+                self._where[number] = "full" if free == math.inf else "blocked"
+                if free < math.inf:
+                    heapq.heappush(self._blocked, (free, number))
+                continue
+            self._pace.take(steady)
+            return self._hand_out(head[1], due, number, now)
+        return self._next_moment(now, steady)
+
+    def _place_again(self, number: int, head: tuple[float, int] | None) -> None:
+        """A site's entry was out of date: its head has moved, or it has none."""
+        if self._where[number] != "ready":
+            return
+        if head is None:
+            self._where[number] = "empty"
+        else:
+            heapq.heappush(self._ready, (head[0], number))
+
+    def _hand_out(self, slot: int, due: float, number: int, now: float) -> Ticket:
+        self.table.due[slot] = math.nan
+        ticket = Ticket(self.table.url[slot], slot, self.table.sites[number], now, due)
+        self._counts.out[slot] = ticket
+        heapq.heappush(self._leases, (now + self.settings.lease_seconds, slot, now))
+        if self._planning:
+            self._moved.add(slot)
+        return ticket
+
+    def _release(self, now: float, steady: float) -> None:
+        """Let in what waited for its time: pages, sites, leases."""
+        while self._later and self._later[0][0] <= now:
+            _, slot, due = heapq.heappop(self._later)
+            if self.table.present[slot] and math.isnan(self.table.due[slot]) and slot not in self._counts.out:
+                self._put(slot, due)
+        while self._blocked and self._blocked[0][0] <= steady:
+            _, number = heapq.heappop(self._blocked)
+            head = self._lines[number].head(self.table.due)
+            self._where[number] = "empty" if head is None else "ready"
+            if head is not None:
+                heapq.heappush(self._ready, (head[0], number))
+        while self._leases and self._leases[0][0] <= now:
+            _, slot, handed = heapq.heappop(self._leases)
+            ticket = self._counts.out.get(slot)
+            if ticket is not None and ticket.handed == handed:
+                self._counts.leases_ended += 1
+                self.put_back(ticket.url)
+
+    def _next_moment(self, now: float, steady: float) -> float:
+        moments = [self._later[0][0] - now] if self._later else []
+        if self._blocked:
+            moments.append(self._blocked[0][0] - steady)
+        if self._leases:
+            moments.append(self._leases[0][0] - now)
+        return max(min(moments, default=math.inf), 1e-4)
+
+    # Planning.
+
+    def wants_plan(self, share: float = 0.05) -> bool:
+        """Whether enough has changed since the last plan."""
+        return self._counts.observed + self._counts.added >= max(20, share * len(self.table))
+
+    async def replan(self, budget: float) -> Plan:
+        """Find the price anew in a worker, and take over the order it gives."""
+        table = self.table
+        slots = np.flatnonzero(table.present)
+        weight, site = table.weight[slots], table.site[slots]
+        ceilings = np.array([1.0 / max(self._politeness.interval(name), 1e-9) for name in table.sites])
+        self._counts.observed = self._counts.added = 0
+        self._moved, self._planning = set(), True
+        try:
+            plan, intervals = await asyncio.to_thread(self._make, slots, weight, site, budget, ceilings)
+        finally:
+            self._planning = False
+            self.table.free(self._freed)
+            self._freed = []
+        self.plan = plan
+        self._reorder(slots, intervals)
+        self._news.set()
+        return plan
+
+    def _make(
+        self,
+        slots: NDArray[np.int64],
+        weight: NDArray[np.float64],
+        site: NDArray[np.int64],
+        budget: float,
+        ceilings: NDArray[np.float64],
+    ) -> tuple[Plan, NDArray[np.float64]]:
+        for _ in range(3):
+            self.table.belief.learn_priors()
+        return make_plan(self.policy, slots, weight, site, budget, ceilings)
+
+    def _reorder(self, slots: NDArray[np.int64], intervals: NDArray[np.float64]) -> None:
+        """New due times for pages that wait in line and were not moved meanwhile."""
+        table = self.table
+        still = table.present[slots] & ~np.isnan(table.due[slots]) & ~np.isnan(table.last[slots])
+        if self._moved:
+            still &= ~np.isin(slots, np.fromiter(self._moved, dtype=np.int64))
+        chosen = slots[still]
+        table.due[chosen] = np.minimum(table.last[chosen] + intervals[still], 1e18)
+        waiting = np.flatnonzero(table.present & ~np.isnan(table.due))
+        order = waiting[np.lexsort((table.due[waiting], table.site[waiting]))]
+        edges = np.searchsorted(table.site[order], np.arange(len(table.sites) + 1))
+        self._site(len(table.sites) - 1)
+        self._ready = []
+        for number, line in enumerate(self._lines):
+            members = order[edges[number] : edges[number + 1]]
+            line.rebuild(members, table.due[members])
+            if self._where[number] in ("empty", "ready"):
+                self._where[number] = "ready" if members.size else "empty"
+                if members.size:
+                    self._ready.append((float(table.due[members[0]]), number))
+        heapq.heapify(self._ready)
