@@ -50,10 +50,20 @@ class Store(Protocol):
         """One page, or None."""
 
     async def add(self, pages: Sequence[NewPage]) -> list[PageRecord]:
-        """Remember pages; return those that were not known. A known page keeps its place, and gains in-links."""
+        """Remember pages; return those that were not known.
+
+        A known page keeps its place; it takes a weight that is given and a newer lastmod. In-links are not counted here
+        (a sitemap is read again and again) but by `record`, once for each page that links.
+        """
 
     async def record(self, findings: Sequence[Finding]) -> list[PageRecord]:
-        """Write findings, their texts, new pages and revisions in one transaction; return the pages as they are now."""
+        """Write findings, their texts, new pages and revisions in one transaction.
+
+        Return the pages as they are now: one for each finding, in order, then those of `found` that were not known.
+        A page has a text while it has a digest, and is searchable while its state is known besides; the revision says
+        how that changed. A finding that was recorded before (same page, same end of access) changes nothing. A finding
+        about an unknown page is a StoreError, and then nothing is written.
+        """
 
     async def lease(self, urls: Sequence[str], until: float) -> None:
         """Note that these pages are handed out until then."""
@@ -62,10 +72,13 @@ class Store(Protocol):
         """The stored title, text and headings of a page, as its latest revision."""
 
     async def revisions(self, after: int, limit: int) -> list[Revision]:
-        """The change feed above a revision, in order, with texts."""
+        """The change feed above a revision, in order, with texts. What it hands out survives a power failure."""
 
     async def last_revision(self) -> int:
         """The newest revision number; 0 when nothing was recorded."""
+
+    async def same_content(self, digest: bytes) -> str | None:
+        """The searchable page, if any, that was first found with this digest."""
 
     async def save(self, name: str, value: bytes) -> None:
         """Keep a named value: a scheduler's state, a watermark, a fitted model."""
@@ -108,10 +121,17 @@ class Buffer(Protocol):
 
 
 class Index(Protocol):
-    """A searchable index that follows the store."""
+    """A searchable index that follows the store.
+
+    After an error of `apply` or `commit`, what was applied since the last commit is forgotten: go on at the watermark.
+    An index that cannot be read raises IndexDamaged: `clear` it and apply every revision again.
+    """
 
     async def apply(self, revisions: Sequence[Revision]) -> None:
-        """Apply revisions in order: delete by URL, then add. Not searchable before `commit`."""
+        """Apply revisions in order: delete by URL, then add. Not searchable before `commit`.
+
+        Entries that are not `latest` only raise the watermark; entries at or below it may come again.
+        """
 
     async def commit(self) -> int:
         """Make everything applied searchable and durable; return the watermark, the highest revision in it."""
@@ -122,7 +142,11 @@ class Index(Protocol):
     async def search(
         self, query: str, *, site: str | None = None, limit: int = 10, offset: int = 0
     ) -> tuple[int, list[Hit]]:
-        """How many pages match, and the best of them by BM25."""
+        """How many pages match, and the best of them by BM25.
+
+        Any text is a query: words, "a phrase", -word to leave out. Pages that have all of it, or, when there are
+        none, some of it.
+        """
 
     async def clear(self) -> None:
         """Forget everything; the index is rebuilt from the store's texts."""

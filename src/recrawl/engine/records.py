@@ -83,13 +83,20 @@ class PageRecord:
     last_modified: float | None = None  # as the server says
     etag: str | None = None
     digest: bytes | None = None  # of the extracted main content
-    accesses: int = 0
-    changes: int = 0
+    accesses: int = 0  # that brought news
+    changes: int = 0  # seen between two of them
     failures: int = 0  # in a row
     retry_at: float | None = None  # not before
     leased_until: float | None = None
     revision: int = 0  # of the last change that was recorded
     title: str = ""
+    announced: float | None = None  # a sitemap's lastmod; never sent to the server
+    last_try: float | None = None  # end of the last access, whatever it brought
+    last_outcome: Outcome | None = None
+    reason: str = ""  # for people: what the last access said
+    duplicate_of: str | None = None
+    moved_to: str | None = None
+    belief: bytes = b""  # the planner's, in a form of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +155,17 @@ class Finding:
     duplicate_of: str | None = None
     moved_to: str | None = None
     retry_at: float | None = None
-    found: tuple[NewPage, ...] = field(default=())
+    found: tuple[NewPage, ...] = field(default=())  # with a content: all pages of the scope that it links to
+    belief: bytes | None = None  # None: as it was
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One entry of the change feed, in rising order of `number`: a page added, changed or removed."""
+    """One entry of the change feed, in rising order of `number`: a page added, changed or removed.
+
+    The store keeps the newest text of a page only: an entry that a later one of the same page has replaced has
+    `latest` false and no title, text or headings.
+    """
 
     number: int
     kind: str  # "added", "changed", "removed"
@@ -164,6 +176,7 @@ class Revision:
     title: str = ""
     text: str = ""
     headings: tuple[str, ...] = ()
+    latest: bool = True
 
 
 @dataclass(frozen=True, slots=True)
