@@ -23,6 +23,8 @@ __all__ = ["GRID", "PageTable", "believe_counts", "default_weight"]
 GRID = RateGrid(1e-8, 20.0, 40)
 _MOST_CHANGES = 16  # of a page's counts that are taken into a belief from counts
 _DUPLICATE_WEIGHT = 0.05
+_PACKED = 2 * GRID.points  # bytes: log-likelihoods in half precision
+_LEAST = -60000.0  # half precision goes no further
 
 
 def default_weight(depth: int, in_links: int) -> float:
@@ -45,7 +47,7 @@ def believe_counts(belief: Belief, slots: NDArray[np.int64], records: Sequence[P
         if intervals < 1 or record.last_access is None or record.last_access <= record.found_at:
             continue
         step = (record.last_access - record.found_at) / record.accesses
-        changes = min(max(record.changes - 1, 0), intervals)  # the first access counts as a change
+        changes = min(record.changes, intervals)
         taken = min(changes, _MOST_CHANGES)
         quiet = (intervals - changes) * step * (taken / changes if changes else 1.0)
         rows += [(slot, step, True)] * taken
@@ -96,8 +98,24 @@ class PageTable:
         self.due[slots] = math.nan
         self.present[slots] = True
         if learn:
-            believe_counts(self.belief, slots, records)
+            self._believe(slots, records)
         return slots
+
+    def _believe(self, slots: NDArray[np.int64], records: Sequence[PageRecord]) -> None:
+        """What the store keeps of each page's belief, or else what its counts say."""
+        kept = np.array([len(record.belief) == _PACKED for record in records], dtype=np.bool_)
+        if kept.any():
+            whole = b"".join(record.belief for record in records if len(record.belief) == _PACKED)
+            rows = np.frombuffer(whole, dtype=np.float16).reshape(-1, GRID.points)
+            self.belief.set_evidence(slots[kept], rows.astype(np.float32))
+        if not kept.all():
+            rest = [record for record, is_kept in zip(records, kept.tolist(), strict=True) if not is_kept]
+            believe_counts(self.belief, slots[~kept], rest)
+
+    def packed(self, slots: NDArray[np.int64]) -> list[bytes]:
+        """What is believed of pages, as the store keeps it."""
+        rows = np.maximum(self.belief.evidence(slots), _LEAST).astype(np.float16)
+        return [row.tobytes() for row in rows]
 
     def weight_of(self, record: PageRecord) -> float:
         """The weight a page has: its own, or by the rule; a duplicate's is small."""

@@ -161,5 +161,14 @@ class Politeness(Protocol):
     def ready_at(self, site: str) -> float:
         """When the site may be accessed next; infinity while all its places are taken."""
 
-    def interval(self, site: str) -> float:
-        """Least mean time between two accesses of the site: what its ceiling is planned with."""
+    def begin(self, site: str) -> None:
+        """An access starts."""
+
+    def end(self, site: str, access: Access | None) -> None:
+        """An access ended; None when it was given up, and says nothing of the site."""
+
+    def delay(self, site: str) -> float:
+        """Seconds between the starts of two accesses to a site: its polite rate is one over it."""
+
+    def backoff(self, failures: int, retry_after: float | None = None) -> float:
+        """Seconds until a page that failed so many times in a row is tried again."""

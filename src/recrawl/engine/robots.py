@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from recrawl.engine.records import Outcome
+from recrawl.engine.records import Outcome, State
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -21,7 +21,11 @@ __all__ = ["Robots"]
 
 # No page came: nothing to index, and the page is tried again later.
 _FRUITLESS = (Outcome.BUSY, Outcome.FAILED, Outcome.REFUSED)
-_log = logging.getLogger(__name__)
+
+
+def _asked(page: PageRecord) -> PageRecord:
+    """A duplicate is accessed whole, since only its content says whether it still is one."""
+    return replace(page, etag=None, last_modified=None) if page.state is State.DUPLICATE else page
 
 
 class Robots:
@@ -33,8 +37,6 @@ class Robots:
         Most robots that may be active.
     fruitless
         Takes note of an access that brought no page.
-    before
-        Called with each page before its access; may return another record to access with.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Robots:
             if ticket is None:
                 return
             if place >= self.active or self._stopping:  # switched off while waiting
+                self._scheduler.ended(ticket.site, None)
                 self._scheduler.put_back(ticket.url)
                 continue
             await self._access(ticket)
@@ -102,20 +105,19 @@ class Robots:
             self.on_wait()
 
     async def _access(self, ticket: Ticket) -> None:
-        page = await self._store.page(ticket.url)
-        if page is None:  # another process has removed it
-            self._scheduler.remove(ticket.url)
-            return
-        self.in_flight[page.url] = page
+        access = None
         try:
-            access = await self._accessor.access(page)
-        except BaseException:
-            # Cancelled at the end of the grace time, or a mistake of ours: either way the page is still due.
-            self.in_flight.pop(page.url, None)
-            self._scheduler.put_back(page.url)
-            raise
+            page = await self._store.page(ticket.url)
+            if page is None:  # another process has removed it
+                self._scheduler.remove(ticket.url)
+                return
+            self.in_flight[page.url] = page
+            access = await self._accessor.access(_asked(page))
         finally:
-            self._scheduler.site_free(ticket.site)
+            self._scheduler.ended(ticket.site, access)
+            if access is None:  # cancelled at the end of the grace time: the page is still due
+                self.in_flight.pop(ticket.url, None)
+                self._scheduler.put_back(ticket.url)
         self._measures.outcomes[access.outcome.value] += 1
         self._measures.bytes_received += access.size
         self._measures.access_time.add(access.ended - access.started)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from recrawl.engine.pace import Pace
     from recrawl.engine.planning import PolicyName
     from recrawl.engine.protocols import Clock, Politeness
-    from recrawl.engine.records import PageRecord
+    from recrawl.engine.records import Access, PageRecord
 
 __all__ = ["Observation", "Scheduler", "SchedulerSettings", "Ticket"]
 
@@ -64,11 +64,15 @@ class Ticket:
 class Observation:
     """What an access said about a page, for the belief."""
 
-    page: PageRecord  # as it is now
+    page: PageRecord  # as it was before
     ended: float
     changed: bool
-    first: bool = False
     date: float | None = None  # of the page's last change, as its server says
+
+
+def _newcomer(page: PageRecord) -> float:
+    """A page never accessed is due since long ago, shallow pages first."""
+    return page.depth * 1e6 + page.found_at * 1e-6 - 1e12
 
 
 @dataclass
@@ -126,8 +130,11 @@ class Scheduler:
 
     # Pages come and go.
 
-    def add(self, records: Sequence[PageRecord]) -> int:
-        """Take pages into the schedule; those already here and those not to be accessed are passed over."""
+    def add(self, records: Sequence[PageRecord], planned: bool = True) -> int:
+        """Take pages into the schedule; those already here and those not to be accessed are passed over.
+
+        With `planned` false a plan follows at once, and pages are due in the order of their last accesses until then.
+        """
         fresh = {r.url: r for r in records if r.state in _SCHEDULED and r.url not in self.table.slot}
         if not fresh:
             return 0
@@ -136,14 +143,13 @@ class Scheduler:
         last = self.table.last[slots]
         seen = ~np.isnan(last)
         intervals = np.zeros(slots.size)
-        if seen.any():
+        if planned and seen.any():
             intervals[seen] = self._intervals(slots[seen])
         for slot, record, known, interval in zip(
             slots.tolist(), pages, seen.tolist(), intervals.tolist(), strict=True
         ):
-            # A page never accessed is due since long ago, shallow pages first.
-            due = record.last_access + interval if known else record.depth * 1e6 + record.found_at * 1e-6 - 1e9
-            self._put(slot, due, record.retry_at or -math.inf)
+            due = record.last_access + interval if known and record.last_access is not None else _newcomer(record)
+            self._put(slot, due, self._not_before(record))
         self._counts.added += slots.size
         self._news.set()
         return int(slots.size)
@@ -159,24 +165,33 @@ class Scheduler:
             self.table.free(self._freed)
             self._freed = []
 
-    def observe(self, observations: Iterable[Observation]) -> None:
-        """Learn from accesses, and put their pages back with a new due time (or take them out)."""
+    def learn(self, observations: Sequence[Observation]) -> list[bytes]:
+        """Learn from accesses; what is now believed of each page, in the form that the store keeps."""
         told = [o for o in observations if o.page.url in self.table.slot]
         slots = np.array([self.table.slot[o.page.url] for o in told], dtype=np.int64)
+        if slots.size:
+            self._learn(told, slots)
+        packed = dict(zip((o.page.url for o in told), self.table.packed(slots), strict=True))
+        return [packed.get(o.page.url, b"") for o in observations]
+
+    def settle(self, pages: Sequence[PageRecord]) -> None:
+        """Put pages back with a new due time, as the store has them now (or take them out)."""
+        known = [page for page in pages if page.url in self.table.slot]
+        slots = np.array([self.table.slot[page.url] for page in known], dtype=np.int64)
         if not slots.size:
             return
-        self._learn(told, slots)
-        for observation, slot in zip(told, slots.tolist(), strict=True):
+        for page, slot in zip(known, slots.tolist(), strict=True):
             self._counts.out.pop(slot, None)
-            self.table.last[slot] = observation.ended
-            self.table.weight[slot] = self.table.weight_of(observation.page)
-        stay = [o.page.state in _SCHEDULED for o in told]
+            self.table.last[slot] = math.nan if page.last_access is None else page.last_access
+            self.table.weight[slot] = self.table.weight_of(page)
         intervals = self._intervals(slots)
-        for observation, slot, stays, interval in zip(told, slots.tolist(), stay, intervals.tolist(), strict=True):
-            if stays:
-                self._put(slot, observation.ended + interval, self._not_before(observation.page, observation.ended))
+        for page, slot, interval in zip(known, slots.tolist(), intervals.tolist(), strict=True):
+            if page.state not in _SCHEDULED:
+                self.remove(page.url)
+            elif page.last_access is None:
+                self._put(slot, _newcomer(page), page.retry_at or -math.inf)
             else:
-                self.remove(observation.page.url)
+                self._put(slot, page.last_access + interval, self._not_before(page))
         self._counts.observed += slots.size
         self._news.set()
 
@@ -190,21 +205,22 @@ class Scheduler:
         self._news.set()
 
     def _learn(self, told: Sequence[Observation], slots: NDArray[np.int64]) -> None:
-        last = self.table.last[slots]
+        last = np.array([math.nan if o.page.last_access is None else o.page.last_access for o in told])
         ended = np.array([o.ended for o in told])
         elapsed = ended - last
         dates = np.array([math.nan if o.date is None else o.date for o in told])
         changed = np.array([o.changed for o in told])
         # A date is believed when it lies after the access before and is not simply the time of this access.
         dated = changed & (dates > last) & (dates < ended - _TOO_RECENT)
-        usable = (elapsed > 0) & ~np.array([o.first for o in told])  # a clock that was set back says nothing
+        # The first content tells of no change; a clock that was set back says nothing.
+        usable = (elapsed > 0) & np.array([o.page.digest is not None for o in told])
         if usable.any():
             ages = np.where(dated, ended - dates, math.nan)
             self.table.belief.update(slots[usable], elapsed[usable], changed[usable], ages[usable])
 
-    def _not_before(self, page: PageRecord, ended: float) -> float:
-        shortest = ended + self.settings.shortest_seconds if self.settings.shortest_seconds else -math.inf
-        return max(shortest, page.retry_at or -math.inf)
+    def _not_before(self, page: PageRecord) -> float:
+        shortest = (page.last_access or 0.0) + self.settings.shortest_seconds
+        return max(shortest if self.settings.shortest_seconds else -math.inf, page.retry_at or -math.inf)
 
     def _intervals(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:
         weight, site = self.table.weight[slots], self.table.site[slots]
@@ -257,8 +273,9 @@ class Scheduler:
         self._closed = True
         self._news.set()
 
-    def site_free(self, site: str) -> None:
-        """An access of this site has ended, so it may have a place."""
+    def ended(self, site: str, access: Access | None) -> None:
+        """An access of this site has ended (None: it never began), so it may have a place."""
+        self._politeness.end(site, access)
         number = self.table.site_number(site)
         self._site(number)
         if self._where[number] == "full":
@@ -303,6 +320,7 @@ class Scheduler:
         self.table.due[slot] = math.nan
         ticket = Ticket(self.table.url[slot], slot, self.table.sites[number], now, due)
         self._counts.out[slot] = ticket
+        self._politeness.begin(ticket.site)
         heapq.heappush(self._leases, (now + self.settings.lease_seconds, slot, now))
         if self._planning:
             self._moved.add(slot)
@@ -346,7 +364,7 @@ class Scheduler:
         table = self.table
         slots = np.flatnonzero(table.present)
         weight, site = table.weight[slots], table.site[slots]
-        ceilings = np.array([1.0 / max(self._politeness.interval(name), 1e-9) for name in table.sites])
+        ceilings = np.array([1.0 / max(self._politeness.delay(name), 1e-9) for name in table.sites])
         self._counts.observed = self._counts.added = 0
         self._moved, self._planning = set(), True
         try:

@@ -162,6 +162,14 @@ class Belief:
         forgetting = math.log(2.0) / self.half_life
         update(self._loglik, places, seen.intervals, seen.kinds, seen.ages, rates, np.log(rates), forgetting)
 
+    def evidence(self, slots: ArrayLike) -> NDArray[np.float32]:
+        """Log-likelihoods at the grid's rates, a row for each slot: all that a page's accesses have told."""
+        return self._loglik[self._places(slots)]
+
+    def set_evidence(self, slots: ArrayLike, rows: ArrayLike) -> None:
+        """Go on from log-likelihoods that `evidence` gave."""
+        self._loglik[self._places(slots)] = np.asarray(rows, dtype=np.float32)
+
     # What is believed.
 
     def mean_rate(self, slots: ArrayLike) -> NDArray[np.float64]:

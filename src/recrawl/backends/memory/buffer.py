@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,15 @@ class MemoryBuffer:
 
     def level(self) -> int:
         return len(self._waiting) + len(self._serving)
+
+    def expire(self, now: float) -> list[Delivery]:
+        gone = [delivery for delivery in self._waiting if delivery.obsolete_at <= now]
+        if gone:
+            self._waiting = deque(delivery for delivery in self._waiting if delivery.obsolete_at > now)
+        return gone
+
+    def next_expiry(self) -> float:
+        return min((delivery.obsolete_at for delivery in self._waiting), default=math.inf)
 
     def close(self) -> None:
         self._closed = True
