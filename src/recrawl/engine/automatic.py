@@ -9,6 +9,7 @@ the queue with both [Avrachenkov, Section 7].
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from recrawl.errors import RecrawlError
 
 if TYPE_CHECKING:
     from recrawl.control import Costs, Measures, Model, Policy
+    from recrawl.laws import PhaseType
 
 __all__ = ["CostSettings", "Log", "Proposal", "modes_up_to", "predict", "propose"]
 
@@ -49,26 +51,43 @@ class CostSettings:
 
 
 class Log:
-    """Deliveries and service times, the latest ones; gaps across a change of the number of robots are left out."""
+    """Deliveries and service times, the latest ones.
+
+    Deliveries are kept in robot-time: a gap is the integral of the number of active robots between two deliveries, so
+    a switch in between does no harm. Exposure and deliveries by mode tell whether they grow with the robots at all.
+    """
 
     def __init__(self) -> None:
-        self.gaps: list[tuple[float, int]] = []  # seconds, active robots
+        self.gaps: list[float] = []  # seconds of one robot
         self.services: list[float] = []
-        self.access_seconds = 0.0
-        self.accesses = 0
-        self._last: tuple[float, int] | None = None
+        self.exposure: dict[int, float] = {}  # seconds, by number of robots
+        self.deliveries: Counter[int] = Counter()
+        self._robots = 0
+        self._since = math.nan
+        self._robot_seconds = 0.0
+        self._first = True
+
+    def state(self, time: float, robots: int) -> None:
+        """So many robots are active from now on."""
+        self._advance(time)
+        self._robots = robots
 
     def delivered(self, time: float, robots: int) -> None:
-        """A page came."""
-        if self._last is not None and self._last[1] == robots:
-            self.gaps.append((max(time - self._last[0], 1e-9), robots))
-        self._last = (time, robots)
+        """A page came, while so many robots were active."""
+        self._advance(time)
+        self.deliveries[robots] += 1
+        if not self._first:
+            self.gaps.append(max(self._robot_seconds, 1e-9))
+        self._first, self._robot_seconds = False, 0.0
         if len(self.gaps) > _KEPT:
             del self.gaps[: _KEPT // 2]
 
-    def switched(self) -> None:
-        """The number of robots has changed: the gap under way belongs to no mode."""
-        self._last = None
+    def _advance(self, time: float) -> None:
+        if not math.isnan(self._since):
+            step = max(0.0, time - self._since)
+            self._robot_seconds += step * self._robots
+            self.exposure[self._robots] = self.exposure.get(self._robots, 0.0) + step
+        self._since = time
 
     def served(self, seconds: float) -> None:
         """A page was indexed."""
@@ -81,6 +100,13 @@ class Log:
     def enough(self) -> bool:
         """Whether a fit can be tried."""
         return len(self.gaps) >= _FEWEST and len(self.services) >= _FEWEST
+
+    def snapshot(self) -> Log:
+        """A copy for a worker."""
+        copy = Log()
+        copy.gaps, copy.services = list(self.gaps), list(self.services)
+        copy.exposure, copy.deliveries = dict(self.exposure), Counter(self.deliveries)
+        return copy
 
 
 @dataclass(frozen=True)
@@ -120,17 +146,14 @@ def propose(
 def _propose(
     log: Log, robots: int, capacity: int, obsolete_after: float, costs: CostSettings, access_seconds: float
 ) -> Proposal:
-    import numpy as np
-
     from recrawl.control import Mode, Model, best_thresholds, measure
     from recrawl.estimate import Gaps, Sample, fit_arrivals, fit_phase_type
 
     distrust = _uneven(log)
     if distrust:
         return Proposal(None, reason=distrust)
-    gaps = np.array([seconds * number for seconds, number in log.gaps])
-    arrivals = fit_arrivals(Gaps.of(gaps), orders=(1, 2))
-    service = fit_phase_type(Sample.of(np.array(log.services)), orders=(1, 2, 3))
+    arrivals = fit_arrivals(Gaps.of(log.gaps), orders=(1, 2))
+    service = fit_phase_type(Sample.of(log.services), orders=(1, 2, 3))
     for name, fit in (("deliveries", arrivals), ("service times", service)):
         if fit.warnings:
             return Proposal(None, reason=f"the fit of {name} is not trusted: {'; '.join(fit.warnings)}")
@@ -157,21 +180,21 @@ def _propose(
 
 def _uneven(log: Log) -> str:
     """Why deliveries do not grow with the number of robots, if they do not."""
-    sums: dict[int, tuple[float, int]] = {}
-    for seconds, number in log.gaps:
-        total, count = sums.get(number, (0.0, 0))
-        sums[number] = (total + seconds * number, count + 1)
-    means = {number: total / count for number, (total, count) in sums.items() if count >= 100}
-    if len(means) < 2:
+    rates = {
+        number: log.deliveries[number] / (log.exposure[number] * number)
+        for number in log.exposure
+        if number > 0 and log.deliveries[number] >= 100 and log.exposure[number] > 0
+    }
+    if len(rates) < 2:
         return ""
-    low, high = min(means.values()), max(means.values())
+    low, high = min(rates.values()), max(rates.values())
     if high / low - 1.0 <= _SCALES_BADLY:
         return ""
-    told = ", ".join(f"{number}: {1.0 / mean:.3g}/s" for number, mean in sorted(means.items()))
+    told = ", ".join(f"{number}: {rate:.3g}/s" for number, rate in sorted(rates.items()))
     return f"deliveries do not grow with the number of robots (per robot, {told}): politeness or the sites limit them"
 
 
-def _keeps(obsolete_after: float) -> object:
+def _keeps(obsolete_after: float) -> PhaseType | None:
     from recrawl.laws import PhaseType
 
     return None if obsolete_after == math.inf else PhaseType([1.0], [[-1.0 / obsolete_after]])
@@ -181,15 +204,12 @@ def predict(
     log: Log, table: tuple[int, ...], obsolete_after: float, costs: CostSettings
 ) -> tuple[Measures | None, str]:
     """What the fitted queue says of a table of active robots (for 0, 1, ... pages); or None and why."""
-    import numpy as np
-
     from recrawl.control import Mode, Model, measure
     from recrawl.estimate import Gaps, Sample, fit_arrivals, fit_phase_type
 
     try:
-        gaps = np.array([seconds * number for seconds, number in log.gaps])
-        arrivals = fit_arrivals(Gaps.of(gaps), orders=(1, 2)).arrivals
-        service = fit_phase_type(Sample.of(np.array(log.services)), orders=(1, 2, 3)).law
+        arrivals = fit_arrivals(Gaps.of(log.gaps), orders=(1, 2)).arrivals
+        service = fit_phase_type(Sample.of(log.services), orders=(1, 2, 3)).law
         model = Model(
             capacity=len(table) - 1,
             service=service,

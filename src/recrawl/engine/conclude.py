@@ -35,7 +35,9 @@ class Patience:
 class Conclusions:
     """From accesses to findings."""
 
-    def __init__(self, admission: Admission, politeness: Politeness, patience: Patience | None = None) -> None:
+    def __init__(
+        self, admission: Admission, politeness: Politeness, patience: Patience | None = None
+    ) -> None:
         self._admission = admission
         self._politeness = politeness
         self._patience = patience or Patience()
@@ -43,7 +45,9 @@ class Conclusions:
     def without_page(self, access: Access, page: PageRecord) -> Finding:
         """The access brought no news of the page: busy, failed or refused. It keeps its state and is tried again."""
         wait = self._politeness.backoff(page.failures + 1, access.retry_after)
-        return Finding(access, page.state, False, duplicate_of=page.duplicate_of, retry_at=access.ended + wait)
+        return Finding(
+            access, page.state, False, duplicate_of=page.duplicate_of, retry_at=access.ended + wait
+        )
 
     def without_content(self, access: Access, page: PageRecord) -> Finding:
         """News of the page, but no content."""
@@ -61,10 +65,14 @@ class Conclusions:
             return Finding(access, page.state, False, duplicate_of=page.duplicate_of, retry_at=retry)
         return Finding(access, State.EXCLUDED, page.digest is not None)
 
-    def with_content(self, access: Access, page: PageRecord, content: Content, same_as: str | None) -> Finding:
+    def with_content(
+        self, access: Access, page: PageRecord, content: Content, same_as: str | None
+    ) -> Finding:
         """The content of the page; `same_as` is another page that was first found with the same content."""
         if not content.index:
-            return Finding(access, State.EXCLUDED, page.digest is not None, found=self._links(access, page, content))
+            return Finding(
+                access, State.EXCLUDED, page.digest is not None, found=self._links(access, page, content)
+            )
         canonical = content.canonical
         if canonical is not None and canonical != page.url and self._admission.admits(canonical, page.depth):
             return self._moved(access, page, canonical)
@@ -80,7 +88,12 @@ class Conclusions:
             return Finding(access, State.EXCLUDED, page.digest is not None)
         found = NewPage(target, self._admission.site_of(target), page.depth, access.ended)
         return Finding(
-            access, State.DUPLICATE, page.digest is not None, duplicate_of=target, moved_to=target, found=(found,)
+            access,
+            State.DUPLICATE,
+            page.digest is not None,
+            duplicate_of=target,
+            moved_to=target,
+            found=(found,),
         )
 
     def _links(self, access: Access, page: PageRecord, content: Content) -> tuple[NewPage, ...]:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from recrawl.control import Policy
+    from recrawl.engine.automatic import Log
     from recrawl.engine.measures import Measures
     from recrawl.engine.queue import IndexQueue
     from recrawl.engine.robots import Robots
@@ -47,11 +46,12 @@ class Controller:
     queue: IndexQueue
     measures: Measures
     table: tuple[int, ...]  # active robots for 0, 1, ..., capacity pages
-    told: Callable[[int, int], None] | None = None
+    log: Log
 
     def attach(self) -> None:
         """Begin to steer."""
         self.queue.on_level = self.steer
+        self.queue.on_delivery = self._delivered
         self.robots.on_wait = self._note
         self.steer(self.queue.level())
 
@@ -66,7 +66,11 @@ class Controller:
         number = self.table[min(level, len(self.table) - 1)]
         if number != self.robots.active:
             self.robots.switch(number)
+            self.log.state(self.measures.clock.monotonic(), number)
         self._note()
+
+    def _delivered(self, robots: int) -> None:
+        self.log.delivered(self.measures.clock.monotonic(), robots)
 
     def _note(self) -> None:
         robots = self.robots

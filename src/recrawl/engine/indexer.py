@@ -31,7 +31,6 @@ __all__ = ["Indexer", "tells"]
 _log = logging.getLogger(__name__)
 
 
-
 class Indexer:
     """Takes deliveries from the queue and records findings.
 

@@ -52,11 +52,13 @@ class Plan:
 class Policy:
     """Intervals between accesses from belief and price, by one of the rules.
 
-    `optimal` and `poisson`: until the value of an access reaches the price. `uniform`: the price itself is the interval.
-    `proportional`: the price over the change rate, so pages are accessed in proportion to their changes.
+    `optimal` and `poisson`: until the value of an access reaches the price. `uniform`: the price itself is the
+    interval. `proportional`: the price over the change rate, so pages are accessed in proportion to their changes.
     """
 
-    def __init__(self, name: PolicyName, belief: Belief, shortest: float = 0.0, longest: float = math.inf) -> None:
+    def __init__(
+        self, name: PolicyName, belief: Belief, shortest: float = 0.0, longest: float = math.inf
+    ) -> None:
         self.name = name
         self.belief = belief
         self.shortest, self.longest = shortest, longest
@@ -69,7 +71,7 @@ class Policy:
             found = price / self.belief.mean_rate(slots)
         else:
             found = self.belief.time_to_price(slots, price, weight)
-        return np.clip(found, self.shortest, self.longest)
+        return np.asarray(np.clip(found, self.shortest, self.longest))
 
 
 def make_plan(
@@ -95,14 +97,15 @@ def make_plan(
 
     def by_site(price: float) -> Floats:
         asked = 1.0 / np.maximum(policy.intervals(slots[chosen], weight[chosen], price), 1e-9)
-        return np.bincount(sample_site, weights=asked, minlength=ceilings.size) * scale
+        return np.asarray(
+            np.bincount(sample_site, weights=asked, minlength=ceilings.size) * scale, dtype=np.float64
+        )
 
     wanted = min(budget, float(ceilings[np.unique(site)].sum()) * 0.999999)
     price = _price_of(lambda p: float(np.minimum(by_site(p), ceilings).sum()), wanted, slots.size / budget)
     site_price = {}
-    for place in np.flatnonzero(by_site(price) > ceilings):
-        own = _site_price(policy, slots, weight, site, int(place), float(ceilings[place]), price)
-        site_price[int(place)] = own
+    for full in np.flatnonzero(by_site(price) > ceilings).tolist():
+        site_price[full] = _site_price(policy, slots, weight, site, full, float(ceilings[full]), price)
     intervals = np.empty(slots.size)
     ordinary = ~np.isin(site, list(site_price))
     intervals[ordinary] = policy.intervals(slots[ordinary], weight[ordinary], price)

@@ -55,6 +55,7 @@ class IndexQueue:
         self._service_began: dict[int, float] = {}
         self._closed = False
         self.on_level: Callable[[int], None] = lambda _level: None
+        self.on_delivery: Callable[[int], None] = lambda _robots: None
 
     def level(self) -> int:
         """Pages waiting and being indexed."""
@@ -67,6 +68,7 @@ class IndexQueue:
         delivery = Delivery(access, now, now + self._keeps(), robots)
         taken = self.buffer.offer(delivery)
         self.measures.arrived(lost=not taken)
+        self.on_delivery(robots)
         if not taken:
             self._returned(access.url)
             return False

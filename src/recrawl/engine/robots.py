@@ -61,10 +61,9 @@ class Robots:
         self._stopping = False
         self.on_wait: Callable[[], None] = lambda: None
 
-    def start(self, group: asyncio.TaskGroup) -> None:
+    def start(self, group: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         """Make the tasks."""
-        for place in range(self.number):
-            group.create_task(self._run(place), name=f"robot {place}")
+        return [group.create_task(self._run(place), name=f"robot {place}") for place in range(self.number)]
 
     def switch(self, number: int) -> None:
         """Let this many robots work."""
@@ -84,8 +83,6 @@ class Robots:
     async def _run(self, place: int) -> None:
         while not self._stopping:
             await self._switches[place].wait()
-            if self._stopping:
-                return
             ticket = await self._wait_for_page()
             if ticket is None:
                 return

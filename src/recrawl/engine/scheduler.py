@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.engine.line import Line
-from recrawl.engine.pages import PageTable
+from recrawl.engine.pages import GRID, PageTable
 from recrawl.engine.planning import Plan, Policy, make_plan
 from recrawl.engine.records import State
 from recrawl.engine.waiting import wait_until_set
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -105,7 +105,9 @@ class Scheduler:
         self._ready: list[tuple[float, int]] = []  # sites by the due time of their head
         self._blocked: list[tuple[float, int]] = []  # sites by the time they may be accessed again
         self._where: list[str] = []  # of each site: empty, ready, blocked, full
-        self._later: list[tuple[float, int, float]] = []  # pages not to be accessed before a time: slot and due time
+        self._later: list[
+            tuple[float, int, float]
+        ] = []  # pages not to be accessed before a time: slot and due time
         self._leases: list[tuple[float, int, float]] = []
         self._counts = _Counts()
         self._turn = asyncio.Lock()
@@ -148,7 +150,11 @@ class Scheduler:
         for slot, record, known, interval in zip(
             slots.tolist(), pages, seen.tolist(), intervals.tolist(), strict=True
         ):
-            due = record.last_access + interval if known and record.last_access is not None else _newcomer(record)
+            due = (
+                record.last_access + interval
+                if known and record.last_access is not None
+                else _newcomer(record)
+            )
             self._put(slot, due, self._not_before(record))
         self._counts.added += slots.size
         self._news.set()
@@ -352,6 +358,20 @@ class Scheduler:
         if self._leases:
             moments.append(self._leases[0][0] - now)
         return max(min(moments, default=math.inf), 1e-4)
+
+    # What outlives the process.
+
+    def kept_prior(self) -> bytes:
+        """The learnt prior and the prices, for `restore_prior`."""
+        prior = self.table.belief.priors.ravel()
+        return np.concatenate(([self.plan.price, self.plan.budget], prior)).astype(np.float64).tobytes()
+
+    def restore_prior(self, kept: bytes) -> None:
+        """Go on with a prior and a price that were kept."""
+        numbers = np.frombuffer(kept, dtype=np.float64)
+        if numbers.size == 2 + GRID.points:
+            self.plan = Plan(self.settings.policy, float(numbers[1]), float(numbers[0]))
+            self.table.belief.set_priors(numbers[None, 2:])
 
     # Planning.
 

@@ -276,6 +276,13 @@ class Belief:
         """Prior probabilities of the grid's rates, a row for each group."""
         return self._priors * self._ends
 
+    def set_priors(self, priors: ArrayLike) -> None:
+        """Go on from priors that the property `priors` gave."""
+        given = np.array(priors, dtype=np.float64)
+        if given.shape != self._priors.shape or not (given > 0).all():
+            raise InvalidModel(f"priors must be positive, of shape {self._priors.shape}, not {given.shape}")
+        self._priors = given / given.sum(axis=1, keepdims=True) / self._ends
+
     def learn_priors(self, *, strength: float = 10.0, floor: float = 0.02) -> float:
         """Learn every group's prior from the posteriors of its pages, one step of EM; the largest change.
 

@@ -1,0 +1,258 @@
+"""The live engine: robots, a finite buffer, an indexer, an index that follows, a plan, a controller.
+
+Tasks live in nested groups; the inner ones end first, so that everything drains: robots finish their accesses, the
+indexer what they brought, the index what was recorded. A signal sets `stopping`; only the grace time cancels.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+from typing import TYPE_CHECKING, Any
+
+from recrawl.engine.automatic import Log
+from recrawl.engine.conclude import Conclusions
+from recrawl.engine.control_loop import Controller, fixed, guarded, switched
+from recrawl.engine.follower import Follower
+from recrawl.engine.indexer import Indexer
+from recrawl.engine.measures import Measures
+from recrawl.engine.pace import Pace
+from recrawl.engine.queue import IndexQueue
+from recrawl.engine.robots import Robots
+from recrawl.engine.scheduler import Scheduler
+from recrawl.engine.tuning import Tuning
+from recrawl.engine.waiting import wait_until_set
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from recrawl.engine.parts import Behaviour, World
+    from recrawl.engine.records import Access, NewPage, PageRecord
+
+__all__ = ["Engine"]
+
+_log = logging.getLogger(__name__)
+_READ = 5_000  # pages taken into the schedule at once while reading the store
+_LAG_SECONDS = 0.5
+
+
+class Engine:
+    """Keeps a searchable copy of pages fresh, until it is told to stop."""
+
+    def __init__(self, world: World, behaviour: Behaviour) -> None:
+        self.world, self.behaviour = world, behaviour
+        clock = world.clock
+        self.measures = Measures(clock)
+        pace = Pace(math.inf if behaviour.budget is None else behaviour.budget, clock.monotonic())
+        self.scheduler = Scheduler(clock, world.politeness, pace, behaviour.scheduler)
+        self.queue = IndexQueue(
+            world.buffer, clock, self.measures, self._returned,
+            behaviour.obsolete_after, behaviour.deterministic, behaviour.seed,
+        )  # fmt: skip
+        self.robots = Robots(
+            behaviour.robots, self.scheduler, world.store, world.accessor, self.queue, self.measures, clock,
+            self._fruitless,
+        )  # fmt: skip
+        self._conclusions = Conclusions(world.admission, world.politeness, behaviour.patience)
+        self.indexer = Indexer(
+            self.queue, world.store, self.scheduler, self.robots, self._conclusions, self.measures, clock,
+            world.extract, world.executor, behaviour.batch, world.delay,
+        )  # fmt: skip
+        self.follower = Follower(
+            world.store, world.index, clock, self.measures, behaviour.commit_pages, behaviour.commit_seconds
+        )
+        self.log = Log()
+        self.controller = Controller(self.robots, self.queue, self.measures, self._table(), self.log)
+        self.tuning = Tuning(self.controller, self.log, self.measures, behaviour, world.buffer.capacity)
+        self.indexer.on_record = self.follower.note
+        self.indexer.on_service = self.log.served
+        self._helpers_stop = asyncio.Event()
+        self._planned_at = (clock.monotonic(), 0)
+        self.freshness_seconds = 0.0  # integral of the expected freshness over time
+        self._freshness: tuple[float, float] | None = None
+        self.replayed = 0
+        self.running = False
+
+    def _table(self) -> tuple[int, ...]:
+        behaviour, capacity = self.behaviour, self.world.buffer.capacity
+        if behaviour.policy is not None:
+            return switched(behaviour.policy, capacity)
+        if behaviour.budget is not None or behaviour.control == "auto":
+            return guarded(behaviour.robots, capacity)
+        return fixed(behaviour.robots, capacity)
+
+    # Life.
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Run until `stopping` is set and everything has drained."""
+        await self._start()
+        async with asyncio.TaskGroup() as outer:
+            outer.create_task(self.follower.run(), name="follower")
+            async with asyncio.TaskGroup() as middle:
+                indexer = middle.create_task(self.indexer.run(), name="indexer")
+                middle.create_task(self.queue.watch_expiry(), name="expiry")
+                async with asyncio.TaskGroup() as helpers:
+                    self._start_helpers(helpers)
+                    await self._run_robots(stopping)
+                    self._helpers_stop.set()
+                self.queue.close()
+                middle.create_task(self._cancel_late([indexer]), name="grace")
+            self.follower.close()
+        await self._save()
+        await self._note_status(running=False)
+
+    async def _start(self) -> None:
+        if self.behaviour.warm:
+            await asyncio.to_thread(warm_kernels)
+        self.replayed = await self.follower.catch_up()
+        await self._load()
+        if len(self.scheduler):
+            await self._replan()
+        self.controller.attach()
+        self.running = True
+
+    async def _load(self) -> None:
+        prior = await self.world.store.load("prior")
+        if prior is not None:
+            self.scheduler.restore_prior(prior)
+        chunk: list[PageRecord] = []
+        async for page in self.world.store.pages():
+            chunk.append(page)
+            if len(chunk) == _READ:
+                self.scheduler.add(chunk, planned=False)
+                chunk = []
+                await asyncio.sleep(0)
+        self.scheduler.add(chunk, planned=False)
+
+    async def _run_robots(self, stopping: asyncio.Event) -> None:
+        async with asyncio.TaskGroup() as group:
+            tasks = self.robots.start(group)
+            await stopping.wait()
+            _log.info("stopping: robots finish their accesses")
+            self._deadline = self.world.clock.monotonic() + self.behaviour.grace_seconds
+            self.scheduler.close()
+            self.robots.stop()
+            group.create_task(self._cancel_late(tasks), name="grace")
+
+    async def _cancel_late(self, tasks: Iterable[asyncio.Task[None]]) -> None:
+        """Cancel what is still running when the grace time is over."""
+        left = self._deadline - self.world.clock.monotonic()
+        waiting = set(tasks)
+        timer = asyncio.ensure_future(self.world.clock.sleep(max(left, 0.0)))
+        try:
+            while waiting and not timer.done():
+                done, _ = await asyncio.wait({*waiting, timer}, return_when=asyncio.FIRST_COMPLETED)
+                waiting -= done
+        finally:
+            timer.cancel()
+        for task in waiting:
+            task.cancel()
+
+    # Helpers beside the robots.
+
+    def _start_helpers(self, group: asyncio.TaskGroup) -> None:
+        behaviour = self.behaviour
+        every = self._every
+        group.create_task(every(behaviour.replan_seconds, self._replan_if_wanted), name="planner")
+        group.create_task(every(behaviour.status_seconds, self._note_status), name="status")
+        group.create_task(every(60.0, self._save), name="saver")
+        group.create_task(self._measure_lag(), name="lag")
+        group.create_task(self._discover(), name="discovery")
+        if behaviour.budget is None and behaviour.batch == 1:
+            group.create_task(every(1.0, self.tuning.consider), name="tuning")
+
+    async def _every(self, seconds: float, what: Callable[[], Awaitable[object]]) -> None:
+        while not await wait_until_set(self._helpers_stop, self.world.clock, seconds):
+            await what()
+
+    async def _measure_lag(self) -> None:
+        loop = asyncio.get_running_loop()
+        while not self._helpers_stop.is_set():
+            before = loop.time()
+            await asyncio.sleep(_LAG_SECONDS)
+            self.measures.loop_lag.add(max(0.0, loop.time() - before - _LAG_SECONDS))
+
+    async def _discover(self) -> None:
+        while True:
+            async for pages in self.world.discover():
+                await self.add(pages)
+                if self._helpers_stop.is_set():
+                    return
+            if await wait_until_set(self._helpers_stop, self.world.clock, self.behaviour.discover_seconds):
+                return
+
+    async def add(self, pages: list[NewPage]) -> int:
+        """Remember pages that were found, and schedule those that are new."""
+        room = self.behaviour.max_pages - len(self.scheduler)
+        known = self.scheduler.table.slot
+        wanted = [page for page in pages if page.url in known]
+        wanted += [page for page in pages if page.url not in known][: max(room, 0)]
+        if len(wanted) < len(pages):
+            self.measures.findings["over_max_pages"] += len(pages) - len(wanted)
+        return self.scheduler.add(await self.world.store.add(wanted))
+
+    async def _replan_if_wanted(self) -> None:
+        self._sample_freshness()
+        if self.scheduler.wants_plan():
+            await self._replan()
+
+    async def _replan(self) -> None:
+        plan = await self.scheduler.replan(self._planned_budget())
+        _log.debug("planned %d pages at price %g", plan.pages, plan.price)
+
+    def _planned_budget(self) -> float:
+        """The budget, or without one the rate of accesses since the last plan."""
+        if self.behaviour.budget is not None:
+            return self.behaviour.budget
+        now, done = self.world.clock.monotonic(), sum(self.measures.outcomes.values())
+        since, before = self._planned_at
+        if done - before < 20 or now <= since:
+            return max(self.scheduler.plan.budget, 1e-6)
+        self._planned_at = (now, done)
+        return (done - before) / (now - since)
+
+    def _sample_freshness(self) -> None:
+        now = self.world.clock.time()
+        value = self.scheduler.table.freshness(now)
+        if self._freshness is not None and not math.isnan(self._freshness[1]) and now > self._freshness[0]:
+            self.freshness_seconds += 0.5 * (value + self._freshness[1]) * (now - self._freshness[0])
+        self._freshness = (now, value)
+
+    # What robots report.
+
+    async def _fruitless(self, access: Access, page: PageRecord) -> None:
+        await self.indexer.record([self._conclusions.without_page(access, page)], [page])
+
+    def _returned(self, url: str) -> None:
+        self.robots.returned(url)
+
+    # What others may know.
+
+    async def _save(self) -> None:
+        await self.world.store.save("prior", self.scheduler.kept_prior())
+
+    async def _note_status(self, running: bool = True) -> None:
+        document = self.status(running)
+        await self.world.store.save("status", json.dumps(document).encode())
+
+    def status(self, running: bool = True) -> dict[str, Any]:
+        """The engine's state for people and programs."""
+        from recrawl.engine.status import engine_status
+
+        return engine_status(self, running)
+
+
+def warm_kernels() -> None:
+    """Load or compile the kernels that the scheduler calls, so that no robot waits for them."""
+    from recrawl.engine.pages import GRID
+    from recrawl.estimate import Belief
+
+    belief = Belief(GRID)
+    slots = belief.add(2)
+    belief.update(slots, [1.0, 1.0], [True, False])
+    belief.learn_priors()
+    belief.time_to_price(slots, 1.0)
+    belief.current_probability(slots, 1.0)
+    belief.mean_rate(slots)
