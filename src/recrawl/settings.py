@@ -175,7 +175,7 @@ class Settings:
             )
         if self.control in ("auto", "thresholds") and self.batch_pages > 1:
             raise ConfigError(
-                f"batch_pages: {self.batch_pages} must be 1 with control = {self.control}, whose model serves one by one"
+                f"batch_pages: {self.batch_pages} must be 1 with control = {self.control}: its model serves one by one"
             )
         if self.modes and max(self.modes) > self.robots:
             raise ConfigError(f"modes: {list(self.modes)} must not exceed robots = {self.robots}")
