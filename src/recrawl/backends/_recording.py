@@ -7,6 +7,7 @@ kept with a text only, so that a page without one is never asked for "only if it
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from recrawl.engine.records import Finding, NewPage, Outcome, PageRecord, State
 
@@ -56,58 +57,59 @@ def new_text(page: PageRecord, finding: Finding) -> bool:
     return keeps_text(finding) and finding.content is not None and finding.content.digest != page.digest
 
 
-def after(page: PageRecord, finding: Finding) -> tuple[PageRecord, str | None]:
-    """The page after a finding, and the kind of revision that it makes: "added", "changed", "removed" or None."""
+def after(page: PageRecord, finding: Finding, number: int) -> tuple[PageRecord, str | None]:
+    """The page after a finding, and the kind of revision that it makes: "added", "changed", "removed" or None.
+
+    `number` is the revision that the page gets if it makes one.
+    """
     access, content = finding.access, finding.content
     without_news = access.outcome in _NO_NEWS or (
         access.outcome is Outcome.GONE and finding.state is not State.GONE  # not confirmed yet
     )
-    page_before = page
-    page = replace(
-        page,
-        state=finding.state,
-        retry_at=finding.retry_at,
-        leased_until=None,
-        last_try=access.ended,
-        last_outcome=access.outcome,
-        reason=access.reason,
-        duplicate_of=finding.duplicate_of,
-        belief=page.belief if finding.belief is None else finding.belief,
-        failures=page.failures + 1 if without_news else 0,
-    )
+    fields: dict[str, Any] = {
+        "state": finding.state,
+        "retry_at": finding.retry_at,
+        "leased_until": None,
+        "last_try": access.ended,
+        "last_outcome": access.outcome,
+        "reason": access.reason,
+        "duplicate_of": finding.duplicate_of,
+        "failures": page.failures + 1 if without_news else 0,
+    }
+    if finding.belief is not None:
+        fields["belief"] = finding.belief
     if not without_news:
         differs = content is None or content.digest != page.digest
-        page = replace(
-            page,
-            last_access=access.ended,
-            accesses=page.accesses + 1,
-            changes=page.changes + int(finding.changed and differs and page.digest is not None),
-            moved_to=finding.moved_to,
-        )
-    page = _with_text(page, finding)
-    return page, _kind(page_before, page)
+        fields["last_access"] = access.ended
+        fields["accesses"] = page.accesses + 1
+        fields["changes"] = page.changes + int(finding.changed and differs and page.digest is not None)
+        fields["moved_to"] = finding.moved_to
+    fields |= _text_fields(page, finding)
+    kind = _kind(page, finding.state, fields.get("digest", page.digest))
+    if kind is not None:
+        fields["revision"] = number
+    return replace(page, **fields), kind
 
 
-def _with_text(page: PageRecord, finding: Finding) -> PageRecord:
-    """Digest, title and validators after a finding."""
+def _text_fields(page: PageRecord, finding: Finding) -> dict[str, Any]:
+    """Digest, title and validators, where a finding changes them."""
     access, content = finding.access, finding.content
-    if not keeps_text(finding):
-        return replace(page, digest=None, etag=None, last_modified=None)
+    if not keeps_text(finding) or (content is None and page.digest is None):
+        return {"digest": None, "etag": None, "last_modified": None}
+    fields: dict[str, Any] = {}
     if content is not None and content.digest != page.digest:
-        page = replace(page, digest=content.digest, title=content.title, last_change=access.ended)
-    if page.digest is None:
-        return replace(page, etag=None, last_modified=None)
+        fields |= {"digest": content.digest, "title": content.title, "last_change": access.ended}
     if access.outcome is Outcome.CONTENT:
-        return replace(page, etag=access.etag, last_modified=access.last_modified)
-    if access.outcome is Outcome.NOT_MODIFIED:
+        fields |= {"etag": access.etag, "last_modified": access.last_modified}
+    elif access.outcome is Outcome.NOT_MODIFIED:
         modified = page.last_modified if access.last_modified is None else access.last_modified
-        return replace(page, etag=access.etag or page.etag, last_modified=modified)
-    return page
+        fields |= {"etag": access.etag or page.etag, "last_modified": modified}
+    return fields
 
 
-def _kind(before: PageRecord, now: PageRecord) -> str | None:
-    if not is_searchable(now):
+def _kind(before: PageRecord, state: State, digest: bytes | None) -> str | None:
+    if state is not State.KNOWN or digest is None:
         return "removed" if is_searchable(before) else None
     if not is_searchable(before):
         return "added"
-    return "changed" if now.digest != before.digest else None
+    return "changed" if digest != before.digest else None

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from recrawl.engine.records import Access, Delivery, Finding, Hit, NewPage, PageRecord, Revision
+    from recrawl.engine.records import (
+        Access,
+        Delivery,
+        Finding,
+        Hit,
+        NewPage,
+        PageColumns,
+        PageRecord,
+        Revision,
+    )
 
 __all__ = ["Accessor", "Buffer", "Clock", "Index", "Politeness", "Store"]
 
@@ -44,7 +53,10 @@ class Store(Protocol):
     """Remembers pages and what each access found."""
 
     def pages(self) -> AsyncIterator[PageRecord]:
-        """All pages, in one sequential read."""
+        """All pages, in one sequential read, in the order in which they were found."""
+
+    def scan(self) -> AsyncIterator[PageColumns]:
+        """All pages as columns, some thousand at a time: for a start with millions of pages."""
 
     async def page(self, url: str) -> PageRecord | None:
         """One page, or None."""

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = [
     "Access",
@@ -17,6 +21,7 @@ __all__ = [
     "Link",
     "NewPage",
     "Outcome",
+    "PageColumns",
     "PageRecord",
     "Revision",
     "State",
@@ -97,6 +102,31 @@ class PageRecord:
     duplicate_of: str | None = None
     moved_to: str | None = None
     belief: bytes = b""  # the planner's, in a form of its own
+
+
+@dataclass(frozen=True, slots=True)
+class PageColumns:
+    """Some thousand pages at once, field by field: what a scheduler needs of each, read several times faster.
+
+    The fields are those of `PageRecord`; states are the words of `State`, and None stands where there is no value.
+    """
+
+    url: Sequence[str]
+    site: Sequence[str]
+    state: Sequence[str]
+    depth: Sequence[int]
+    found_at: Sequence[float]
+    weight: Sequence[float | None]
+    in_links: Sequence[int]
+    last_access: Sequence[float | None]
+    last_change: Sequence[float | None]
+    accesses: Sequence[int]
+    changes: Sequence[int]
+    failures: Sequence[int]
+    retry_at: Sequence[float | None]
+    leased_until: Sequence[float | None]
+    announced: Sequence[float | None]
+    belief: Sequence[bytes]
 
 
 @dataclass(frozen=True, slots=True)

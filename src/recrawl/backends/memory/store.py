@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from recrawl.backends._recording import (
     keeps_text,
     new_text,
 )
-from recrawl.engine.records import Content, Finding, NewPage, PageRecord, Revision, State
+from recrawl.engine.records import Content, Finding, NewPage, PageColumns, PageRecord, Revision, State
 from recrawl.errors import StoreError
 
 if TYPE_CHECKING:
@@ -52,6 +52,12 @@ class MemoryStore:
         self._check_open()
         for page in list(self._tables.pages.values()):
             yield page
+
+    async def scan(self) -> AsyncIterator[PageColumns]:
+        pages = [page async for page in self.pages()]
+        if pages:
+            names = [column.name for column in fields(PageColumns)]
+            yield PageColumns(*([getattr(page, name) for page in pages] for name in names))
 
     async def page(self, url: str) -> PageRecord | None:
         self._check_open()
@@ -168,9 +174,9 @@ def _record(tables: _Tables, finding: Finding) -> list[str]:
     before = tables.pages[url]
     if is_repeat(before, finding):
         return unknown
-    now, kind = after(before, finding)
+    now, kind = after(before, finding, tables.last_revision + 1)
     if kind is not None:
-        now = replace(now, revision=_enter(tables, before, now, kind, finding.access.ended))
+        _enter(tables, before, now, kind)
     tables.pages[url] = now
     tables.outcomes[finding.access.outcome.value] += 1
     tables.changes += now.changes - before.changes
@@ -184,15 +190,13 @@ def _record(tables: _Tables, finding: Finding) -> list[str]:
     return unknown
 
 
-def _enter(tables: _Tables, before: PageRecord, now: PageRecord, kind: str, time: float) -> int:
-    """Write an entry of the change feed; return its number."""
-    tables.last_revision += 1
-    number = tables.last_revision
+def _enter(tables: _Tables, before: PageRecord, now: PageRecord, kind: str) -> None:
+    """Write an entry of the change feed."""
+    number = tables.last_revision = now.revision
     digest = None if kind == "removed" else now.digest
-    tables.feed[number] = Revision(number, kind, now.url, now.site, time, digest)
+    tables.feed[number] = Revision(number, kind, now.url, now.site, now.last_try or 0.0, digest)
     if before.revision:
         tables.replaced.append((number, before.revision))
-    return number
 
 
 def _link(tables: _Tables, source: str, targets: frozenset[str]) -> None:
