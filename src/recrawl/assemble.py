@@ -199,7 +199,8 @@ def _site_options(settings: Settings) -> dict[str, SiteOptions]:
         for key in ("headers", "cookies"):
             rest[key] = {one: secret(value) for one, value in rest.get(key, {}).items()}
         try:
-            found[name] = SiteOptions(extract=ExtractOptions(**selectors), **rest)
+            options = ExtractOptions(selectors["content"], selectors["remove"], selectors["ignore"])
+            found[name] = SiteOptions(extract=options, **rest)
         except ConfigError as error:
             raise ConfigError(f"site.{name}.{error}") from None
     return found

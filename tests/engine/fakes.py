@@ -1,70 +1,158 @@
-"""A small world for tests of the engine: a clock that jumps, sites without delays, pages with known truth."""
+"""A small world for tests of the engine: pages of known truth behind a fake accessor, no network."""
 
 import asyncio
-import heapq
-import itertools
+import hashlib
 import math
+import random
+from concurrent.futures import Executor, Future
+from dataclasses import replace
 
-from recrawl.engine.records import Access, Outcome, PageRecord, State
+from recrawl.backends.memory import ManualClock, MemoryBuffer, MemoryIndex, MemoryStore
+from recrawl.engine.engine import Engine
+from recrawl.engine.parts import Behaviour, World
+from recrawl.engine.records import Access, Content, Link, NewPage, Outcome, PageRecord, State
 
-
-class JumpingClock:
-    """Time that stands still while anything can run, then jumps to the next sleeper."""
-
-    def __init__(self, start=1_000_000.0):
-        self.now = start
-        self._sleepers = []
-        self._number = itertools.count()
-
-    def time(self):
-        return self.now
-
-    def monotonic(self):
-        return self.now
-
-    async def sleep(self, seconds):
-        if seconds <= 0:
-            await asyncio.sleep(0)
-            return
-        future = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._sleepers, (self.now + seconds, next(self._number), future))
-        await future
-
-    async def run(self, until, patience=20):
-        """Let time pass: whenever nothing moves for a while, jump."""
-        while True:
-            for _ in range(patience):
-                await asyncio.sleep(0)
-            while self._sleepers and self._sleepers[0][2].done():
-                heapq.heappop(self._sleepers)
-            if not self._sleepers or self._sleepers[0][0] > until:
-                self.now = until
-                return
-            when, _, future = heapq.heappop(self._sleepers)
-            self.now = max(self.now, when)
-            future.set_result(None)
+SITE = "a.example"
 
 
 class FreeSites:
-    """No politeness, or a delay per site that the test sets."""
+    """No politeness, or a delay for every site."""
 
-    def __init__(self, clock, delay=0.0):
-        self.clock, self.delay = clock, delay
-        self.next_free = {}
+    def __init__(self, clock, delay=0.0, places=math.inf):
+        self.clock, self.seconds, self.places = clock, delay, places
+        self.next_free, self.active = {}, {}
 
     def ready_at(self, site):
+        if self.active.get(site, 0) >= self.places:
+            return math.inf
         return self.next_free.get(site, -math.inf)
 
-    def interval(self, site):
-        return self.delay
-
     def begin(self, site):
-        self.next_free[site] = self.clock.monotonic() + self.delay
+        self.active[site] = self.active.get(site, 0) + 1
+        self.next_free[site] = self.clock.monotonic() + self.seconds
+
+    def end(self, site, access):
+        self.active[site] -= 1
+
+    def delay(self, site):
+        return self.seconds
+
+    def backoff(self, failures, retry_after=None):
+        return max(10.0 * 2.0 ** (failures - 1), retry_after or 0.0)
 
 
-def page(url, site="a.example", **changes):
-    return PageRecord(**{"url": url, "site": site, "state": State.KNOWN, "depth": 0, "found_at": 0.0, **changes})
+def page(url, site=SITE, **changes):
+    return PageRecord(
+        **{"url": url, "site": site, "state": State.KNOWN, "depth": 0, "found_at": 0.0, **changes}
+    )
 
 
-def access(url, ended, outcome=Outcome.CONTENT, **changes):
+def access_of(url, ended, outcome=Outcome.CONTENT, **changes):
     return Access(**{"url": url, "started": ended - 0.01, "ended": ended, "outcome": outcome, **changes})
+
+
+class Web:
+    """Pages with texts that tests change; accesses take a random time."""
+
+    def __init__(self, clock, texts, access_seconds=0.01, seed=1, exponential=False):
+        self.clock, self.texts = clock, dict(texts)
+        self.links, self.outcomes = {}, {}
+        self.seconds, self.random, self.exponential = access_seconds, random.Random(seed), exponential
+        self.accesses = []
+        self.conditional = True
+
+    async def access(self, page):
+        started = self.clock.time()
+        rate = self.random.expovariate(1 / self.seconds) if self.exponential else self.seconds
+        await self.clock.sleep(rate)
+        self.accesses.append((page.url, self.clock.time()))
+        special = self.outcomes.get(page.url)
+        base = Access(page.url, started, self.clock.time(), Outcome.CONTENT, status=200)
+        if special is not None:
+            return replace(base, outcome=special, status={Outcome.GONE: 404}.get(special))
+        if page.url not in self.texts:
+            return replace(base, outcome=Outcome.GONE, status=404)
+        text = self.texts[page.url]
+        tag = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+        if self.conditional and page.etag == tag:
+            return replace(base, outcome=Outcome.NOT_MODIFIED, status=304, etag=tag)
+        return replace(base, body=text.encode(), etag=tag, size=len(text))
+
+    async def close(self):
+        pass
+
+    def extract(self, access):
+        text = access.body.decode()
+        digest = hashlib.blake2b(access.body, digest_size=16).digest()
+        links = tuple(Link(url) for url in self.links.get(access.url, ()))
+        return Outcome.CONTENT, Content(text.split()[0], text, (), digest, links), ""
+
+
+class Here(Executor):
+    """Runs things at once: extraction takes no time of the clock."""
+
+    def submit(self, function, /, *arguments, **named):
+        future = Future()
+        future.set_result(function(*arguments, **named))
+        return future
+
+
+class Anywhere:
+    """Every page belongs to the run."""
+
+    def admits(self, url, depth):
+        return True
+
+    def site_of(self, url):
+        return url.split("/")[2]
+
+
+def seeds(clock, urls):
+    async def discover():
+        yield [NewPage(url, url.split("/")[2], 0, clock.time()) for url in urls]
+
+    return discover
+
+
+def engine(
+    clock, web, urls, *, store=None, index=None, capacity=64, delay=None, politeness=None, **behaviour
+):
+    """A wired engine in memory."""
+    world = World(
+        clock=clock,
+        store=store or MemoryStore(),
+        index=index or MemoryIndex(),
+        buffer=MemoryBuffer(capacity),
+        accessor=web,
+        politeness=politeness or FreeSites(clock),
+        admission=Anywhere(),
+        extract=web.extract,
+        discover=seeds(clock, urls),
+        executor=Here(),
+        delay=delay,
+    )
+    return Engine(world, Behaviour(**{"robots": 4, "seed": 1, **behaviour}))
+
+
+async def run_for(subject, clock, seconds, steps=1):
+    """Run an engine for so long in the clock's time, then let it drain."""
+    stopping = asyncio.Event()
+    task = asyncio.ensure_future(subject.run(stopping))
+    while not subject.running and not task.done():
+        await asyncio.sleep(0.001)
+    for _ in range(steps):
+        await advance(clock, seconds / steps)
+    stopping.set()
+    for _ in range(2000):
+        await advance(clock, 0.05)
+        if task.done():
+            break
+    await task
+
+
+async def advance(clock, seconds):
+    """Let time pass; threads get real time between the steps."""
+    end = clock.monotonic() + seconds
+    while clock.monotonic() < end - 1e-9:
+        await asyncio.sleep(0.0005)
+        await clock.advance(min(0.05, end - clock.monotonic()))

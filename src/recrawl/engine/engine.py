@@ -168,11 +168,15 @@ class Engine:
             await what()
 
     async def _measure_lag(self) -> None:
+        # Real time on purpose: it is the event loop that is measured.
         loop = asyncio.get_running_loop()
         while not self._helpers_stop.is_set():
             before = loop.time()
-            await asyncio.sleep(_LAG_SECONDS)
-            self.measures.loop_lag.add(max(0.0, loop.time() - before - _LAG_SECONDS))
+            try:
+                async with asyncio.timeout(_LAG_SECONDS):
+                    await self._helpers_stop.wait()
+            except TimeoutError:
+                self.measures.loop_lag.add(max(0.0, loop.time() - before - _LAG_SECONDS))
 
     async def _discover(self) -> None:
         while True:

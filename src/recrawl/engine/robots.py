@@ -88,7 +88,7 @@ class Robots:
                 return
             if place >= self.active or self._stopping:  # switched off while waiting
                 self._scheduler.ended(ticket.site, None)
-                self._scheduler.put_back(ticket.url)
+                self._scheduler.put_back(ticket.url, tried=False)
                 continue
             await self._access(ticket)
 

@@ -201,13 +201,18 @@ class Scheduler:
         self._counts.observed += slots.size
         self._news.set()
 
-    def put_back(self, url: str, not_before: float = -math.inf) -> None:
-        """A page that was handed out brought nothing: it keeps its due time."""
+    def put_back(self, url: str, tried: bool = True) -> None:
+        """A page that was handed out brought nothing: it is due again, behind those that are overdue.
+
+        One that was not even tried keeps its place.
+        """
         slot = self.table.slot.get(url)
         if slot is None:
             return
         ticket = self._counts.out.pop(slot, None)
-        self._put(slot, self._clock.time() if ticket is None else ticket.due, not_before)
+        now = self._clock.time()
+        # Kept in front, pages that a full buffer refuses would be all that robots access.
+        self._put(slot, now if ticket is None or (tried and ticket.due < now) else ticket.due)
         self._news.set()
 
     def _learn(self, told: Sequence[Observation], slots: NDArray[np.int64]) -> None:
