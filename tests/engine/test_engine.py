@@ -98,7 +98,7 @@ async def test_a_full_buffer_loses_pages_and_accesses_them_again(clock):
     async def slow(_delivery):
         await clock.sleep(0.2)
 
-    web = Web(clock, texts())
+    web = Web(clock, texts(), exponential=True)
     subject = engine(clock, web, URLS, capacity=2, delay=slow, batch=1, robots=4)
     await run_for(subject, clock, 6.0)
     queue = subject.measures.queue()
