@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import csv
-import fcntl
 import math
-import os
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,44 +24,18 @@ from recrawl.engine.records import Access, NewPage
 from recrawl.engine.scheduler import SchedulerSettings
 from recrawl.engine.sitemaps import read_sitemaps
 from recrawl.engine.urls import Scope, Traps, canonical_url, origin_of, site_of
-from recrawl.errors import ConfigError, StoreError
+from recrawl.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from recrawl.engine.protocols import Clock, Index, Store
     from recrawl.engine.records import Content, Delivery, Outcome, PageRecord
     from recrawl.settings import Settings
 
-__all__ = ["engine_of", "lock_directory", "open_reading"]
+__all__ = ["engine_of", "open_reading"]
 
 _CHUNK = 1_000  # pages of a sitemap remembered at once
-
-
-# The directory of data.
-
-
-@contextmanager
-def lock_directory(path: Path) -> Iterator[None]:
-    """Keep a second engine out of a data directory, for as long as this process lives."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        stream = (path / "lock").open("a+", encoding="ascii")
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be written ({error.strerror})") from error
-    with stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            stream.seek(0)
-            raise StoreError(
-                f"{path}: another engine runs here (process {stream.read().strip() or '?'})"
-            ) from None
-        stream.seek(0)
-        stream.truncate()
-        stream.write(str(os.getpid()))
-        stream.flush()
-        yield
 
 
 def open_reading(data: Path) -> tuple[Store, Index]:
@@ -337,7 +309,7 @@ async def engine_of(settings: Settings, clock: Clock | None = None) -> AsyncIter
     behaviour, extractor = behaviour_of(settings), Extractor(sites, settings.large_page_bytes)
     listed = bool(settings.urls_file) or not settings.sitemaps
     data = Path(settings.data)
-    with lock_directory(data), ThreadPoolExecutor(1, thread_name_prefix="parse") as executor:
+    with ThreadPoolExecutor(1, thread_name_prefix="parse") as executor:
         store = open_store(data / "store.db")
         index = open_index(data / "index")
         world = World(

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from recrawl.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["Settings", "describe", "load_settings", "parse_budget"]
+__all__ = ["Settings", "describe", "load_settings", "parse_budget", "parse_flags"]
 
 _UNITS = {"s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SITE_KEYS = (
@@ -231,6 +231,24 @@ def load_settings(
             values[option.name] = _from_text(option, environment[name], name)
     values.update({name: value for name, value in flags.items() if value is not None})
     return Settings(**values)
+
+
+def parse_flags(pairs: Sequence[str]) -> dict[str, Any]:
+    """Settings from `NAME=VALUE` texts.
+
+    >>> parse_flags(["capacity=8", "modes=4,1"])
+    {'capacity': 8, 'modes': (4, 1)}
+    """
+    options = {option.name: option for option in dataclasses.fields(Settings) if option.name != "site"}
+    found = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if name not in options or not equals:
+            near = difflib.get_close_matches(name, options, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ConfigError(f"--set {pair}: must be NAME=VALUE with the name of a setting{hint}")
+        found[name] = _from_text(options[name], text, f"--set {name}")
+    return found
 
 
 def _from_file(path: Path) -> dict[str, Any]:

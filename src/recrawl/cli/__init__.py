@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from recrawl._version import __version__
-from recrawl.cli import control, fit, papers, plan, simulate
+from recrawl.cli import changes, control, explain, fit, pages, papers, plan, run, search, simulate, status
 from recrawl.errors import ConfigError, InvalidModel, RecrawlError
 
 __all__ = ["app", "main"]
@@ -42,6 +42,8 @@ def _root(
     del version  # answered by its callback
 
 
+for command in (run, search, status, pages, changes, explain):
+    command.register(app)
 plan.register(app)
 control.register(app)
 fit.register(app)

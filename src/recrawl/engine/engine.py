@@ -12,6 +12,8 @@ import logging
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from recrawl.engine.automatic import Log
 from recrawl.engine.conclude import Conclusions
 from recrawl.engine.control_loop import Controller, fixed, guarded, switched
@@ -20,10 +22,12 @@ from recrawl.engine.indexer import Indexer
 from recrawl.engine.measures import Measures
 from recrawl.engine.pace import Pace
 from recrawl.engine.queue import IndexQueue
+from recrawl.engine.records import Outcome
 from recrawl.engine.robots import Robots
 from recrawl.engine.scheduler import Scheduler
 from recrawl.engine.tuning import Tuning
 from recrawl.engine.waiting import wait_until_set
+from recrawl.errors import AccessError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -34,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["Engine"]
 
 _log = logging.getLogger(__name__)
-_READ = 5_000  # pages taken into the schedule at once while reading the store
 _LAG_SECONDS = 0.5
 
 
@@ -72,6 +75,9 @@ class Engine:
         self._planned_at = (clock.monotonic(), 0)
         self.freshness_seconds = 0.0  # integral of the expected freshness over time
         self._freshness: tuple[float, float] | None = None
+        self._hopeless: dict[str, str] = {}
+        self._discovered = self._known_before = False
+        self.indexer.on_access = self.robots.on_access = self._tried
         self.replayed = 0
         self.running = False
 
@@ -117,14 +123,10 @@ class Engine:
         prior = await self.world.store.load("prior")
         if prior is not None:
             self.scheduler.restore_prior(prior)
-        chunk: list[PageRecord] = []
-        async for page in self.world.store.pages():
-            chunk.append(page)
-            if len(chunk) == _READ:
-                self.scheduler.add(chunk, planned=False)
-                chunk = []
-                await asyncio.sleep(0)
-        self.scheduler.add(chunk, planned=False)
+        async for columns in self.world.store.scan():
+            self.scheduler.load(columns)
+            await asyncio.sleep(0)
+        self._known_before = bool(np.isfinite(self.scheduler.table.last).any())
 
     async def _run_robots(self, stopping: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as group:
@@ -184,6 +186,7 @@ class Engine:
                 await self.add(pages)
                 if self._helpers_stop.is_set():
                     return
+            self._discovered = True
             if await wait_until_set(self._helpers_stop, self.world.clock, self.behaviour.discover_seconds):
                 return
 
@@ -228,6 +231,19 @@ class Engine:
 
     async def _fruitless(self, access: Access, page: PageRecord) -> None:
         await self.indexer.record([self._conclusions.without_page(access, page)], [page])
+
+    def _tried(self, access: Access) -> None:
+        """A first run in which no page at all can be accessed ends, with the reason."""
+        if self._known_before:
+            return
+        if access.outcome in (Outcome.CONTENT, Outcome.NOT_MODIFIED, Outcome.MOVED):
+            self._known_before = True
+            return
+        self._hopeless.setdefault(access.url, access.reason or access.outcome.value)
+        if self._discovered and all(url in self._hopeless for url in self.scheduler.table.slot):
+            url, reason = next(iter(self._hopeless.items()))
+            more = f" (and {len(self._hopeless) - 1} more pages)" if len(self._hopeless) > 1 else ""
+            raise AccessError(f"no page could be accessed: {url}: {reason}{more}")
 
     def _returned(self, url: str) -> None:
         self.robots.returned(url)

@@ -63,6 +63,7 @@ class Indexer:
         self._extract, self._executor = extract, executor
         self._batch, self._delay = batch, delay
         self.on_record: Callable[[int], None] = lambda _revisions: None
+        self.on_access: Callable[[Access], None] = lambda _access: None
         self.on_service: Callable[[float], None] = lambda _seconds: None
 
     async def run(self) -> None:
@@ -92,6 +93,8 @@ class Indexer:
         for delivery in batch:
             self._robots.in_flight.pop(delivery.access.url, None)
             self.on_service(self._queue.done(delivery))
+        for finding in findings:
+            self.on_access(finding.access)
 
     async def _conclude(self, access: Access, page: PageRecord) -> Finding:
         if access.outcome is not Outcome.CONTENT:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.engine.records import State
+from recrawl.engine.records import PageColumns, State
 from recrawl.estimate import Belief, RateGrid
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from recrawl.engine.records import PageRecord
 
-__all__ = ["GRID", "PageTable", "believe_counts", "default_weight"]
+__all__ = ["GRID", "PageTable", "believe_counts", "columns_of", "default_weight"]
 
 # From once in three years to twenty times a second: slower and faster pages look the same as those at the ends.
 GRID = RateGrid(1e-8, 20.0, 40)
@@ -27,27 +28,37 @@ _PACKED = 2 * GRID.points  # bytes: log-likelihoods in half precision
 _LEAST = -60000.0  # half precision goes no further
 
 
-def default_weight(depth: int, in_links: int) -> float:
-    """A page's weight when none is given: falls with its depth, rises slowly with the links to it.
+def default_weight(depth: NDArray[np.float64], in_links: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of pages when none are given: they fall with the depth, and rise slowly with the links to the page.
 
-    >>> default_weight(0, 0), round(default_weight(2, 9), 3)
-    (1.0, 1.101)
+    >>> default_weight(np.array([0.0, 2.0]), np.array([0.0, 9.0])).round(3).tolist()
+    [1.0, 1.101]
     """
-    return (1.0 + math.log1p(in_links)) / (1.0 + depth)
+    return np.asarray((1.0 + np.log1p(in_links)) / (1.0 + depth))
 
 
-def believe_counts(belief: Belief, slots: NDArray[np.int64], records: Sequence[PageRecord]) -> None:
-    """Tell the belief what a record's counts say, as if all its accesses had been equally far apart.
+def columns_of(records: Sequence[PageRecord]) -> PageColumns:
+    """The same pages, field by field."""
+    return PageColumns(
+        **{name.name: [getattr(record, name.name) for record in records] for name in fields(PageColumns)}
+    )
 
-    The store keeps counts, not every access; at most 16 changes count, with as many unchanged accesses in proportion.
+
+def believe_counts(
+    belief: Belief, slots: NDArray[np.int64], columns: PageColumns, places: Sequence[int]
+) -> None:
+    """Tell the belief what counts say, as if all accesses of a page had been equally far apart.
+
+    At most 16 changes of a page are taken, and as many unchanged accesses in proportion.
     """
     rows: list[tuple[int, float, bool]] = []
-    for slot, record in zip(slots.tolist(), records, strict=True):
-        intervals = record.accesses - 1
-        if intervals < 1 or record.last_access is None or record.last_access <= record.found_at:
+    for slot, place in zip(slots.tolist(), places, strict=True):
+        last, accesses = columns.last_access[place], columns.accesses[place]
+        intervals = accesses - 1
+        if intervals < 1 or last is None or last <= columns.found_at[place]:
             continue
-        step = (record.last_access - record.found_at) / record.accesses
-        changes = min(record.changes, intervals)
+        step = (last - columns.found_at[place]) / accesses
+        changes = min(columns.changes[place], intervals)
         taken = min(changes, _MOST_CHANGES)
         quiet = (intervals - changes) * step * (taken / changes if changes else 1.0)
         rows += [(slot, step, True)] * taken
@@ -85,45 +96,58 @@ class PageTable:
             self.sites.append(name)
         return number
 
-    def add(self, records: Sequence[PageRecord], learn: bool = True) -> NDArray[np.int64]:
-        """Slots for pages that are not here yet; what their counts say is believed."""
-        slots = self.belief.add(len(records))
+    def add(self, columns: PageColumns) -> NDArray[np.int64]:
+        """Slots for pages that are not here yet; what the store keeps of their beliefs is believed."""
+        slots = self.belief.add(len(columns.url))
         self._grow(int(slots.max(initial=-1)) + 1)
-        for slot, record in zip(slots.tolist(), records, strict=True):
-            self.slot[record.url] = slot
-            self.url[slot] = record.url
-            self.site[slot] = self.site_number(record.site)
-            self.weight[slot] = self.weight_of(record)
-            self.last[slot] = math.nan if record.last_access is None else record.last_access
+        numbers = slots.tolist()
+        self.slot.update(zip(columns.url, numbers, strict=True))
+        for slot, url in zip(numbers, columns.url, strict=True):
+            self.url[slot] = url
+        self.site[slots] = [self.site_number(site) for site in columns.site]
+        self.weight[slots] = self._weights(columns)
+        self.last[slots] = np.array(columns.last_access, dtype=np.float64)  # None becomes NaN
         self.due[slots] = math.nan
         self.present[slots] = True
-        if learn:
-            self._believe(slots, records)
+        self._believe(slots, columns)
         return slots
 
-    def _believe(self, slots: NDArray[np.int64], records: Sequence[PageRecord]) -> None:
+    def _weights(self, columns: PageColumns) -> NDArray[np.float64]:
+        """The weights pages have: their own, or by the rule; those of duplicates are small."""
+        own = np.array(columns.weight, dtype=np.float64)
+        if self.weights == "equal":
+            ruled = np.ones(own.size)
+        else:
+            ruled = default_weight(
+                np.array(columns.depth, dtype=np.float64), np.array(columns.in_links, np.float64)
+            )
+        found = np.where(np.isnan(own), ruled, own)
+        return (
+            np.where(np.array([state == State.DUPLICATE for state in columns.state]), _DUPLICATE_WEIGHT, 1.0)
+            * found
+        )
+
+    def update(self, slots: NDArray[np.int64], records: Sequence[PageRecord]) -> None:
+        """Take over what the store says of pages that are here."""
+        columns = columns_of(records)
+        self.weight[slots] = self._weights(columns)
+        self.last[slots] = np.array(columns.last_access, dtype=np.float64)
+
+    def _believe(self, slots: NDArray[np.int64], columns: PageColumns) -> None:
         """What the store keeps of each page's belief, or else what its counts say."""
-        kept = np.array([len(record.belief) == _PACKED for record in records], dtype=np.bool_)
+        kept = np.array([len(belief) == _PACKED for belief in columns.belief], dtype=np.bool_)
         if kept.any():
-            whole = b"".join(record.belief for record in records if len(record.belief) == _PACKED)
+            whole = b"".join(belief for belief in columns.belief if len(belief) == _PACKED)
             rows = np.frombuffer(whole, dtype=np.float16).reshape(-1, GRID.points)
             self.belief.set_evidence(slots[kept], rows.astype(np.float32))
-        if not kept.all():
-            rest = [record for record, is_kept in zip(records, kept.tolist(), strict=True) if not is_kept]
-            believe_counts(self.belief, slots[~kept], rest)
+        rest = np.flatnonzero(~kept)
+        if rest.size:
+            believe_counts(self.belief, slots[rest], columns, rest.tolist())
 
     def packed(self, slots: NDArray[np.int64]) -> list[bytes]:
         """What is believed of pages, as the store keeps it."""
         rows = np.maximum(self.belief.evidence(slots), _LEAST).astype(np.float16)
         return [row.tobytes() for row in rows]
-
-    def weight_of(self, record: PageRecord) -> float:
-        """The weight a page has: its own, or by the rule; a duplicate's is small."""
-        if record.weight is not None:
-            own = record.weight
-        else:
-            own = 1.0 if self.weights == "equal" else default_weight(record.depth, record.in_links)
-        return own * _DUPLICATE_WEIGHT if record.state is State.DUPLICATE else own
 
     def remove(self, url: str) -> int | None:
         """Forget a page; its slot, which is not given to another page before `free`."""

@@ -60,6 +60,7 @@ class Robots:
         self._switches = [asyncio.Event() for _ in range(number)]
         self._stopping = False
         self.on_wait: Callable[[], None] = lambda: None
+        self.on_access: Callable[[Access], None] = lambda _access: None
 
     def start(self, group: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         """Make the tasks."""
@@ -121,6 +122,7 @@ class Robots:
         if access.outcome in _FRUITLESS:
             self.in_flight.pop(page.url, None)
             await self._fruitless(access, page)
+            self.on_access(access)
         else:
             self._queue.deliver(access, self.active)
 

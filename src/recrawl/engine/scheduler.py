@@ -11,15 +11,15 @@ from __future__ import annotations
 import asyncio
 import heapq
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recrawl.engine.line import Line
-from recrawl.engine.pages import GRID, PageTable
+from recrawl.engine.pages import GRID, PageTable, columns_of
 from recrawl.engine.planning import Plan, Policy, make_plan
-from recrawl.engine.records import State
+from recrawl.engine.records import PageColumns, State
 from recrawl.engine.waiting import wait_until_set
 
 if TYPE_CHECKING:
@@ -132,32 +132,31 @@ class Scheduler:
 
     # Pages come and go.
 
-    def add(self, records: Sequence[PageRecord], planned: bool = True) -> int:
-        """Take pages into the schedule; those already here and those not to be accessed are passed over.
-
-        With `planned` false a plan follows at once, and pages are due in the order of their last accesses until then.
-        """
+    def add(self, records: Sequence[PageRecord]) -> int:
+        """Take pages into the schedule; those already here and those not to be accessed are passed over."""
         fresh = {r.url: r for r in records if r.state in _SCHEDULED and r.url not in self.table.slot}
-        if not fresh:
-            return 0
-        pages = list(fresh.values())
-        slots = self.table.add(pages)
+        if fresh:
+            slots = self.table.add(columns_of(list(fresh.values())))
+            self._place(slots, list(fresh.values()))
+            self._counts.added += slots.size
+            self._news.set()
+        return len(fresh)
+
+    def load(self, columns: PageColumns) -> int:
+        """Take many pages from the store before anything runs; a plan must follow, which puts them in order."""
+        chosen = [place for place, state in enumerate(columns.state) if state in _SCHEDULED]
+        if len(chosen) < len(columns.state):
+            columns = PageColumns(*([getattr(columns, f.name)[i] for i in chosen] for f in fields(columns)))
+        slots = self.table.add(columns)
         last = self.table.last[slots]
-        seen = ~np.isnan(last)
-        intervals = np.zeros(slots.size)
-        if planned and seen.any():
-            intervals[seen] = self._intervals(slots[seen])
-        for slot, record, known, interval in zip(
-            slots.tolist(), pages, seen.tolist(), intervals.tolist(), strict=True
-        ):
-            due = (
-                record.last_access + interval
-                if known and record.last_access is not None
-                else _newcomer(record)
-            )
-            self._put(slot, due, self._not_before(record))
-        self._counts.added += slots.size
-        self._news.set()
+        depth, found = np.array(columns.depth, dtype=np.float64), np.array(columns.found_at, dtype=np.float64)
+        due = np.where(np.isnan(last), depth * 1e6 + found * 1e-6 - 1e12, last)
+        now = self._clock.time()
+        for place, retry_at in enumerate(columns.retry_at):
+            if retry_at is not None and retry_at > now:
+                heapq.heappush(self._later, (retry_at, int(slots[place]), float(due[place])))
+                due[place] = math.nan
+        self.table.due[slots] = due
         return int(slots.size)
 
     def remove(self, url: str) -> None:
@@ -186,20 +185,23 @@ class Scheduler:
         slots = np.array([self.table.slot[page.url] for page in known], dtype=np.int64)
         if not slots.size:
             return
-        for page, slot in zip(known, slots.tolist(), strict=True):
+        for slot in slots.tolist():
             self._counts.out.pop(slot, None)
-            self.table.last[slot] = math.nan if page.last_access is None else page.last_access
-            self.table.weight[slot] = self.table.weight_of(page)
+        self.table.update(slots, known)
+        self._place(slots, known)
+        self._counts.observed += slots.size
+        self._news.set()
+
+    def _place(self, slots: NDArray[np.int64], pages: Sequence[PageRecord]) -> None:
+        """Let pages wait for their due times, or take them out."""
         intervals = self._intervals(slots)
-        for page, slot, interval in zip(known, slots.tolist(), intervals.tolist(), strict=True):
+        for page, slot, interval in zip(pages, slots.tolist(), intervals.tolist(), strict=True):
             if page.state not in _SCHEDULED:
                 self.remove(page.url)
             elif page.last_access is None:
                 self._put(slot, _newcomer(page), page.retry_at or -math.inf)
             else:
                 self._put(slot, page.last_access + interval, self._not_before(page))
-        self._counts.observed += slots.size
-        self._news.set()
 
     def put_back(self, url: str, tried: bool = True) -> None:
         """A page that was handed out brought nothing: it is due again, behind those that are overdue.

@@ -34,6 +34,7 @@ def engine_status(engine: Engine, running: bool) -> dict[str, Any]:
         "handed_out": scheduler.out,
         "leases_ended": scheduler.leases_ended,
         "policy": engine.behaviour.scheduler.policy,
+        "weights": engine.behaviour.scheduler.weights,
         "budget_per_second": engine.behaviour.budget,
         "planned_budget_per_second": scheduler.plan.budget,
         "price": scheduler.plan.price,
