@@ -1,4 +1,4 @@
-"""From settings to a wired engine, and to what the other commands read beside it."""
+"""From settings to a wired engine."""
 
 from __future__ import annotations
 
@@ -33,21 +33,9 @@ if TYPE_CHECKING:
     from recrawl.engine.records import Content, Delivery, Outcome, PageRecord
     from recrawl.settings import Settings
 
-__all__ = ["engine_of", "open_reading"]
+__all__ = ["engine_of"]
 
 _CHUNK = 1_000  # pages of a sitemap remembered at once
-
-
-def open_reading(data: Path) -> tuple[Store, Index]:
-    """Store and index of a directory, for commands that look beside a running engine."""
-    from recrawl.backends import open_index, open_store
-
-    if not (data / "store.db").exists():
-        raise ConfigError(f"data: {str(data)!r} holds no pages; `recrawl run --data {data} URL` makes them")
-    return open_store(data / "store.db", read_only=True), open_index(data / "index", read_only=True)
-
-
-# The parts.
 
 
 @dataclass

@@ -7,7 +7,7 @@ import random
 from concurrent.futures import Executor, Future
 from dataclasses import replace
 
-from recrawl.backends.memory import ManualClock, MemoryBuffer, MemoryIndex, MemoryStore
+from recrawl.backends.memory import MemoryBuffer, MemoryIndex, MemoryStore
 from recrawl.engine.engine import Engine
 from recrawl.engine.parts import Behaviour, World
 from recrawl.engine.records import Access, Content, Link, NewPage, Outcome, PageRecord, State
@@ -31,10 +31,10 @@ class FreeSites:
         self.active[site] = self.active.get(site, 0) + 1
         self.next_free[site] = self.clock.monotonic() + self.seconds
 
-    def end(self, site, access):
+    def end(self, site, _access):
         self.active[site] -= 1
 
-    def delay(self, site):
+    def delay(self, _site):
         return self.seconds
 
     def backoff(self, failures, retry_after=None):
@@ -100,7 +100,7 @@ class Here(Executor):
 class Anywhere:
     """Every page belongs to the run."""
 
-    def admits(self, url, depth):
+    def admits(self, _url, _depth):
         return True
 
     def site_of(self, url):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from fakes import ManualClock, Web, engine, run_for
+from fakes import Web, engine, run_for
 
-from recrawl.backends.memory import MemoryIndex, MemoryStore
+from recrawl.backends.memory import ManualClock, MemoryIndex, MemoryStore
 from recrawl.engine.records import Outcome, State
 
 URLS = [f"http://a.example/{i}" for i in range(20)]

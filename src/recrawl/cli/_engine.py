@@ -32,10 +32,14 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400
 
 def with_data(data: Path, work: Callable[[Store, Index], Awaitable[Result]]) -> Result:
     """Open store and index beside whatever engine runs, do something, close them."""
-    from recrawl.assemble import open_reading
+    from recrawl.backends import open_index, open_store
+
+    if not (data / "store.db").exists():
+        raise ConfigError(f"data: {str(data)!r} holds no pages; `recrawl run --data {data} URL` makes them")
 
     async def run() -> Result:
-        store, index = open_reading(data)
+        store = open_store(data / "store.db", read_only=True)
+        index = open_index(data / "index", read_only=True)
         try:
             return await work(store, index)
         finally:

@@ -54,12 +54,12 @@ async def _answer(
     count, hits = await index.search(query, site=site, limit=limit, offset=offset)
     records = [await store.page(hit.url) for hit in hits]
     now = time.time()
-    known = [record for record in records if record is not None]
-    insight = {page.record.url: page for page in (await Insight.of(store)).pages(known, now)}
+    known = {record.url: record for record in records if record is not None}
+    chances = (await Insight.of(store)).current(list(known.values()), now)
+    current = dict(zip(known, chances, strict=True))
     found = []
     for hit in hits:
-        page = insight.get(hit.url)
-        seen = page.record.last_access if page else None
+        seen = known[hit.url].last_access if hit.url in known else None
         found.append(
             {
                 "url": hit.url,
@@ -71,7 +71,7 @@ async def _answer(
                 "revision": hit.revision,
                 "last_seen": stamp(seen),
                 "last_seen_seconds_ago": None if seen is None else now - seen,
-                "current_probability": page.current_probability if page else None,
+                "current_probability": current.get(hit.url),
             }
         )
     return {"query": query, "site": site, "count": count, "offset": offset, "hits": found}

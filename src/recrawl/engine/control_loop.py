@@ -47,6 +47,7 @@ class Controller:
     measures: Measures
     table: tuple[int, ...]  # active robots for 0, 1, ..., capacity pages
     log: Log
+    paced: bool = False  # there is a budget: an idle indexer is spare, not starving
 
     def attach(self) -> None:
         """Begin to steer."""
@@ -75,5 +76,5 @@ class Controller:
     def _note(self) -> None:
         robots = self.robots
         # Nobody accesses anything and somebody would: nothing is due, or politeness or the budget forbids it.
-        spare = robots.waiting > 0 and not robots.in_flight
+        spare = self.paced or (robots.waiting > 0 and not robots.in_flight)
         self.measures.state(self.queue.level(), robots.active, spare)

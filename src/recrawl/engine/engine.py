@@ -39,6 +39,7 @@ __all__ = ["Engine"]
 
 _log = logging.getLogger(__name__)
 _LAG_SECONDS = 0.5
+_LOOK_SECONDS = 0.2  # between two questions whether a plan is wanted
 
 
 class Engine:
@@ -67,12 +68,16 @@ class Engine:
             world.store, world.index, clock, self.measures, behaviour.commit_pages, behaviour.commit_seconds
         )
         self.log = Log()
-        self.controller = Controller(self.robots, self.queue, self.measures, self._table(), self.log)
+        self.controller = Controller(
+            self.robots, self.queue, self.measures, self._table(), self.log, behaviour.budget is not None
+        )
         self.tuning = Tuning(self.controller, self.log, self.measures, behaviour, world.buffer.capacity)
         self.indexer.on_record = self.follower.note
         self.indexer.on_service = self.log.served
         self._helpers_stop = asyncio.Event()
         self._planned_at = (clock.monotonic(), 0)
+        self._sampled_at = self._plan_ended = -math.inf
+        self._plan_took = 0.0
         self.freshness_seconds = 0.0  # integral of the expected freshness over time
         self._freshness: tuple[float, float] | None = None
         self._hopeless: dict[str, str] = {}
@@ -157,7 +162,9 @@ class Engine:
     def _start_helpers(self, group: asyncio.TaskGroup) -> None:
         behaviour = self.behaviour
         every = self._every
-        group.create_task(every(behaviour.replan_seconds, self._replan_if_wanted), name="planner")
+        group.create_task(
+            every(min(_LOOK_SECONDS, behaviour.replan_seconds), self._replan_if_wanted), name="planner"
+        )
         group.create_task(every(behaviour.status_seconds, self._note_status), name="status")
         group.create_task(every(60.0, self._save), name="saver")
         group.create_task(self._measure_lag(), name="lag")
@@ -201,12 +208,23 @@ class Engine:
         return self.scheduler.add(await self.world.store.add(wanted))
 
     async def _replan_if_wanted(self) -> None:
-        self._sample_freshness()
-        if self.scheduler.wants_plan():
+        """Plan anew when enough has changed: soon while pages are being found, then at leisure."""
+        now = self.world.clock.monotonic()
+        if now - self._sampled_at >= self.behaviour.replan_seconds:
+            self._sampled_at = now
+            self._sample_freshness()
+        growing = len(self.scheduler) > 1.3 * self.scheduler.plan.pages
+        rest = max(self.behaviour.replan_seconds, 10.0 * self._plan_took)
+        if self.scheduler.wants_plan() and now - self._plan_ended >= (
+            3.0 * self._plan_took if growing else rest
+        ):
             await self._replan()
 
     async def _replan(self) -> None:
+        begun = self.world.clock.monotonic()
         plan = await self.scheduler.replan(self._planned_budget())
+        self._plan_ended = self.world.clock.monotonic()
+        self._plan_took = self._plan_ended - begun
         _log.debug("planned %d pages at price %g", plan.pages, plan.price)
 
     def _planned_budget(self) -> float:

@@ -72,8 +72,9 @@ def believe_counts(
 class PageTable:
     """URLs, sites, weights and times of last access, by slot; slots are those of the belief."""
 
-    def __init__(self, weights: str = "links") -> None:
+    def __init__(self, weights: str = "links", counts: bool = True) -> None:
         self.belief = Belief(GRID)
+        self._counts = counts  # a page without a kept belief is judged by its counts
         self.weights = weights
         self.url: list[str] = []
         self.slot: dict[str, int] = {}
@@ -141,7 +142,7 @@ class PageTable:
             rows = np.frombuffer(whole, dtype=np.float16).reshape(-1, GRID.points)
             self.belief.set_evidence(slots[kept], rows.astype(np.float32))
         rest = np.flatnonzero(~kept)
-        if rest.size:
+        if rest.size and self._counts:
             believe_counts(self.belief, slots[rest], columns, rest.tolist())
 
     def packed(self, slots: NDArray[np.int64]) -> list[bytes]:

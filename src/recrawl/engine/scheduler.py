@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.engine.line import Line
 from recrawl.engine.pages import GRID, PageTable, columns_of
 from recrawl.engine.planning import Plan, Policy, make_plan
 from recrawl.engine.records import PageColumns, State
+from recrawl.engine.sites import Sites
 from recrawl.engine.waiting import wait_until_set
 
 if TYPE_CHECKING:
@@ -101,10 +101,7 @@ class Scheduler:
         )
         self.plan = Plan(self.settings.policy, 1.0, 1.0)
         self._clock, self._politeness, self._pace = clock, politeness, pace
-        self._lines: list[Line] = []
-        self._ready: list[tuple[float, int]] = []  # sites by the due time of their head
-        self._blocked: list[tuple[float, int]] = []  # sites by the time they may be accessed again
-        self._where: list[str] = []  # of each site: empty, ready, blocked, full
+        self._sites = Sites(self.table, politeness)
         self._later: list[
             tuple[float, int, float]
         ] = []  # pages not to be accessed before a time: slot and due time
@@ -256,17 +253,7 @@ class Scheduler:
             heapq.heappush(self._later, (not_before, slot, due))
             return
         self.table.due[slot] = due
-        number = int(self.table.site[slot])
-        self._site(number)
-        self._lines[number].push(slot, due)
-        if self._where[number] in ("empty", "ready"):
-            self._where[number] = "ready"
-            heapq.heappush(self._ready, (due, number))
-
-    def _site(self, number: int) -> None:
-        while len(self._lines) <= number:
-            self._lines.append(Line())
-            self._where.append("empty")
+        self._sites.push(slot, due)
 
     # The hand-out.
 
@@ -289,49 +276,26 @@ class Scheduler:
     def ended(self, site: str, access: Access | None) -> None:
         """An access of this site has ended (None: it never began), so it may have a place."""
         self._politeness.end(site, access)
-        number = self.table.site_number(site)
-        self._site(number)
-        if self._where[number] == "full":
-            self._where[number] = "blocked"
-            heapq.heappush(self._blocked, (self._politeness.ready_at(site), number))
+        if self._sites.access_ended(site):
             self._news.set()
 
     def try_next(self) -> Ticket | float:
         """A page, or the seconds until there may be one (infinite: until something happens)."""
         now, steady = self._clock.time(), self._clock.monotonic()
-        self._release(now, steady)
-        if self._pace.ready_at(steady) > steady + 1e-9:
-            return self._pace.ready_at(steady) - steady
-        while self._ready:
-            due, number = self._ready[0]
-            head = self._lines[number].head(self.table.due) if self._where[number] == "ready" else None
-            if head is None or head[0] != due:
-                heapq.heappop(self._ready)
-                self._place_again(number, head)
-                continue
-            free = self._politeness.ready_at(self.table.sites[number])
-            if free > steady:
-                heapq.heappop(self._ready)
-                self._where[number] = "full" if free == math.inf else "blocked"
-                if free < math.inf:
-                    heapq.heappush(self._blocked, (free, number))
-                continue
-            self._pace.take(steady)
-            return self._hand_out(head[1], due, number, now)
-        return self._next_moment(now, steady)
-
-    def _place_again(self, number: int, head: tuple[float, int] | None) -> None:
-        """A site's entry was out of date: its head has moved, or it has none."""
-        if self._where[number] != "ready":
-            return
+        self._release(now)
+        self._sites.unblock(steady)
+        paced = self._pace.ready_at(steady) - steady
+        if paced > 1e-9:
+            return paced
+        head = self._sites.first(steady)
         if head is None:
-            self._where[number] = "empty"
-        else:
-            heapq.heappush(self._ready, (head[0], number))
+            return self._next_moment(now, steady)
+        self._pace.take(steady)
+        return self._hand_out(head[1], head[0], now)
 
-    def _hand_out(self, slot: int, due: float, number: int, now: float) -> Ticket:
+    def _hand_out(self, slot: int, due: float, now: float) -> Ticket:
         self.table.due[slot] = math.nan
-        ticket = Ticket(self.table.url[slot], slot, self.table.sites[number], now, due)
+        ticket = Ticket(self.table.url[slot], slot, self.table.sites[self.table.site[slot]], now, due)
         self._counts.out[slot] = ticket
         self._politeness.begin(ticket.site)
         heapq.heappush(self._leases, (now + self.settings.lease_seconds, slot, now))
@@ -339,18 +303,12 @@ class Scheduler:
             self._moved.add(slot)
         return ticket
 
-    def _release(self, now: float, steady: float) -> None:
-        """Let in what waited for its time: pages, sites, leases."""
+    def _release(self, now: float) -> None:
+        """Let in pages that waited for their time, and those whose leases have ended."""
         while self._later and self._later[0][0] <= now:
             _, slot, due = heapq.heappop(self._later)
             if self.table.present[slot] and math.isnan(self.table.due[slot]) and slot not in self._counts.out:
                 self._put(slot, due)
-        while self._blocked and self._blocked[0][0] <= steady:
-            _, number = heapq.heappop(self._blocked)
-            head = self._lines[number].head(self.table.due)
-            self._where[number] = "empty" if head is None else "ready"
-            if head is not None:
-                heapq.heappush(self._ready, (head[0], number))
         while self._leases and self._leases[0][0] <= now:
             _, slot, handed = heapq.heappop(self._leases)
             ticket = self._counts.out.get(slot)
@@ -359,12 +317,9 @@ class Scheduler:
                 self.put_back(ticket.url)
 
     def _next_moment(self, now: float, steady: float) -> float:
-        moments = [self._later[0][0] - now] if self._later else []
-        if self._blocked:
-            moments.append(self._blocked[0][0] - steady)
-        if self._leases:
-            moments.append(self._leases[0][0] - now)
-        return max(min(moments, default=math.inf), 1e-4)
+        moments = [self._sites.next_ready() - steady]
+        moments += [heap[0][0] - now for heap in (self._later, self._leases) if heap]
+        return max(min(moments), 1e-4)
 
     # What outlives the process.
 
@@ -425,16 +380,4 @@ class Scheduler:
             still &= ~np.isin(slots, np.fromiter(self._moved, dtype=np.int64))
         chosen = slots[still]
         table.due[chosen] = np.minimum(table.last[chosen] + intervals[still], 1e18)
-        waiting = np.flatnonzero(table.present & ~np.isnan(table.due))
-        order = waiting[np.lexsort((table.due[waiting], table.site[waiting]))]
-        edges = np.searchsorted(table.site[order], np.arange(len(table.sites) + 1))
-        self._site(len(table.sites) - 1)
-        self._ready = []
-        for number, line in enumerate(self._lines):
-            members = order[edges[number] : edges[number + 1]]
-            line.rebuild(members, table.due[members])
-            if self._where[number] in ("empty", "ready"):
-                self._where[number] = "ready" if members.size else "empty"
-                if members.size:
-                    self._ready.append((float(table.due[members[0]]), number))
-        heapq.heapify(self._ready)
+        self._sites.rebuild()

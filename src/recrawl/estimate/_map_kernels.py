@@ -158,7 +158,7 @@ def forward(
 
 
 @compiled
-def sweep(  # noqa: C901 (one pass over the gaps, in the order of the formulas)
+def sweep(
     gaps: Floats,
     marks: NDArray[np.int64],
     fresh: NDArray[np.bool_],
