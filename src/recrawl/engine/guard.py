@@ -118,8 +118,9 @@ def _literal(host: str) -> Address | None:
         return None
 
 
-# The host and port that the running task is about to connect to. A socket made for nobody may be public only.
-_destination: ContextVar[tuple[str, int] | None] = ContextVar("destination", default=None)
+# The host and port that the running task is about to connect to, and whether a proxy does it. A socket made for nobody
+# may be public only.
+_destination: ContextVar[tuple[str, int, bool]] = ContextVar("destination", default=("", 0, False))
 
 
 @dataclass
@@ -187,9 +188,9 @@ class Guard:
         return _literal(host) is None or self.permits(host, port, host)
 
     @contextmanager
-    def connecting_to(self, host: str, port: int) -> Iterator[None]:
-        """Within it, sockets are made on behalf of this host."""
-        token = _destination.set((host, port))
+    def connecting_to(self, host: str, port: int, *, by_proxy: bool = False) -> Iterator[None]:
+        """Within it, sockets are made on behalf of this host; by the user's proxy, wherever that is."""
+        token = _destination.set((host, port, by_proxy))
         try:
             yield
         finally:
@@ -201,8 +202,8 @@ class Guard:
         if family not in (socket.AF_INET, socket.AF_INET6):
             raise AddressRefused(f"address family {family} is refused")
         address = str(sockaddr[0])
-        host, port = _destination.get() or ("", 0)
-        if not self.permits(host, port, address):
+        host, port, by_proxy = _destination.get()
+        if not by_proxy and not self.permits(host, port, address):
             self.refusals += 1
             raise AddressRefused(f"{kind_of(address)} address {address} of {host or 'nobody'} is refused")
         return socket.socket(family=family, type=kind, proto=protocol)
