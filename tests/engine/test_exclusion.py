@@ -33,7 +33,11 @@ class Server:
         self.asked.append(url)
         await asyncio.sleep(0)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        fields = {"outcome": Outcome.CONTENT, "status": 200, "body": answer} if isinstance(answer, bytes) else answer
+        fields = (
+            {"outcome": Outcome.CONTENT, "status": 200, "body": answer}
+            if isinstance(answer, bytes)
+            else answer
+        )
         return Access(url=url, started=0.0, ended=0.0, **fields)
 
 
@@ -74,7 +78,9 @@ async def test_rules_of_its_own_group():
     assert await exclusion.sitemaps("http://example.org/") == ["http://example.org/map.xml"]
 
 
-@pytest.mark.parametrize("answer", [MISSING, FORBIDDEN, b"", b"\xff\xfe\x00garbage", b"<html>not found</html>"])
+@pytest.mark.parametrize(
+    "answer", [MISSING, FORBIDDEN, b"", b"\xff\xfe\x00garbage", b"<html>not found</html>"]
+)
 async def test_nothing_said_is_allowed(answer):
     exclusion, _ = exclusion_of(answer)
     assert (await exclusion.permission("http://example.org/a"))[0] is Permission.ALLOWED

@@ -105,6 +105,7 @@ EXPECTED = {
     "image": Outcome.UNREADABLE,
     "binary-as-html": Outcome.UNREADABLE,
     "script": Outcome.NEEDS_SCRIPT,
+    "deep-html": Outcome.UNREADABLE,
 }
 
 

@@ -104,7 +104,12 @@ def test_a_site_is_left_alone_after_failures_in_a_row_and_trusted_again(clock):
 
 def test_a_page_of_its_own_trouble_does_not_close_the_site(clock):
     politeness = polite(clock, min_delay_seconds=0, site_failures=1)
-    for outcome, status in [(Outcome.FAILED, 403), (Outcome.REFUSED, None), (Outcome.EXCLUDED, None), (Outcome.GONE, 404)]:
+    for outcome, status in [
+        (Outcome.FAILED, 403),
+        (Outcome.REFUSED, None),
+        (Outcome.EXCLUDED, None),
+        (Outcome.GONE, 404),
+    ]:
         politeness.begin("a")
         politeness.end("a", access(outcome, status=status))
     politeness.begin("a")
@@ -127,7 +132,8 @@ def test_pages_that_failed_together_come_back_apart(clock):
 
 
 @pytest.mark.parametrize(
-    "values", [{"min_delay_seconds": -1}, {"max_concurrency": 0}, {"backoff_seconds": math.inf}, {"site_failures": 0}]
+    "values",
+    [{"min_delay_seconds": -1}, {"max_concurrency": 0}, {"backoff_seconds": math.inf}, {"site_failures": 0}],
 )
 def test_impossible_options(values):
     with pytest.raises(ConfigError, match=next(iter(values))):

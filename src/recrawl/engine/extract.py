@@ -18,6 +18,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from recrawl.engine._headers import HTML, PDF
 from recrawl.engine.charset import decode
+from recrawl.engine.complexity import too_complex
 from recrawl.engine.options import ExtractOptions
 from recrawl.engine.records import Content, Link, Outcome
 from recrawl.engine.urls import resolve
@@ -157,7 +158,11 @@ def _finish(
 
 def _extract_html(access: Access, options: ExtractOptions) -> Extraction:
     source, encoding = decode(access.body, access.encoding, look_inside=True)
-    tree = LexborHTMLParser(access.body if encoding == "utf-8" else source)
+    page = access.body if encoding == "utf-8" else source.encode("utf-8", "replace")
+    reason = too_complex(page)
+    if reason is not None:
+        return Extraction(Outcome.UNREADABLE, reason=reason)
+    tree = LexborHTMLParser(page)
     base = _base(tree, access.final_url or access.url)
     links = _links(tree, base, options.max_links)
     canonical, directives = _head(tree, base, access.robots_tag)
@@ -228,14 +233,14 @@ def _script_shell(tree: LexborHTMLParser) -> str:
 
 def _content_nodes(tree: LexborHTMLParser, options: ExtractOptions) -> list[LexborNode]:
     for selector in options.remove:
-        for node in tree.css(selector):
+        for node in reversed(tree.css(selector)):  # inner ones first: outer ones take theirs with them
             node.decompose()
     if options.content:
         chosen = [node for selector in options.content for node in tree.css(selector)]
         if chosen:
             return chosen
     inner = {node.mem_id for node in tree.css(_ARTICLE_HEADERS)}
-    for node in tree.css(f"{_AROUND}, header"):
+    for node in reversed(tree.css(f"{_AROUND}, header")):
         if node.mem_id not in inner:
             node.decompose()
     main = tree.css(_MAIN)
