@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from recrawl.engine.urls import canonical_url, host_and_port
@@ -87,6 +88,7 @@ class AddressRefused(OSError):
     """A connection that must not be made. An OSError, because that is what a socket may raise."""
 
 
+@lru_cache(maxsize=4096)
 def kind_of(text: str) -> Kind:
     """Kind of an address; an address that carries another (mapped, 6to4, NAT64) is the worse of both.
 
@@ -111,6 +113,7 @@ def _kind(address: Address) -> Kind:
     return Kind.PUBLIC
 
 
+@lru_cache(maxsize=4096)
 def _literal(host: str) -> Address | None:
     try:
         return ipaddress.ip_address(host.partition("%")[0])

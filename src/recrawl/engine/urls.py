@@ -148,7 +148,12 @@ def host_and_port(url: str) -> tuple[str, int]:
     >>> host_and_port("http://[::1]/x")
     ('::1', 80)
     """
-    parts = urlsplit(url)
+    return _place(origin_of(url))
+
+
+@lru_cache(maxsize=4096)
+def _place(origin: str) -> tuple[str, int]:
+    parts = urlsplit(origin)
     return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 
