@@ -138,9 +138,13 @@ def test_impossible_options(values):
 
 async def run_module(*arguments):
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "recrawl.demo", *arguments,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+        sys.executable,
+        "-m",
+        "recrawl.demo",
+        *arguments,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
 
 
 async def test_served_from_the_command_line(tmp_path):

@@ -3,6 +3,8 @@ import dataclasses
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recrawl.demo import DemoOptions, DemoWeb
 from recrawl.engine.exclusion import MAX_EXCLUSION_BYTES, Exclusion, Permission
@@ -136,6 +138,43 @@ async def test_only_the_beginning_of_a_huge_file_counts():
     exclusion, _ = exclusion_of(huge)
     assert (await exclusion.permission("http://example.org/a"))[0] is Permission.DISALLOWED
     assert (await exclusion.permission("http://example.org/b"))[0] is Permission.ALLOWED
+
+
+@pytest.mark.parametrize("wish", [b"nan", b"inf", b"-5", b"1e999", b"soon", b""])
+async def test_a_crawl_delay_that_makes_no_sense(wish):
+    exclusion, _ = exclusion_of(b"User-agent: *\nCrawl-delay: " + wish + b"\nRequest-rate: 1/0\n")
+    assert await exclusion.crawl_delay("http://example.org/") in (None, 0.0)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                b"User-agent: *",
+                b"Disallow: /*$",
+                b"Allow:",
+                b"Crawl-delay:",
+                b"Request-rate: 0/0",
+                b"%",
+                b"Sitemap:",
+                b"Visit-time: x",
+                b"\xff\xfe",
+                b"Disallow: /%zz*$*",
+                b"\0",
+                b":",
+            ]
+        ),
+        max_size=9,
+    )
+)
+def test_any_robots_txt_can_be_read(lines):
+    async def ask():
+        exclusion, _ = exclusion_of(b"\n".join(lines))
+        await exclusion.crawl_delay("http://example.org/")
+        await exclusion.sitemaps("http://example.org/")
+        return await exclusion.permission("http://example.org/a%zz?b")
+
+    assert asyncio.run(ask())[0] in (Permission.ALLOWED, Permission.DISALLOWED)
 
 
 class RealClock:

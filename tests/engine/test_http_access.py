@@ -1,11 +1,14 @@
 """Accesses against the demonstration web: every trouble is an outcome, never an exception."""
 
 import asyncio
+import contextlib
 import dataclasses
 import time
 
 import pytest
 from aiohttp import web
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from recrawl.demo import TROUBLES, DemoOptions, DemoWeb
 from recrawl.engine.extract import extract
@@ -301,6 +304,99 @@ async def test_bandwidth_ceiling_holds_on_average(demo):
     await accessor.close()
     paid = sum(access.size for access in accesses[:-1])
     assert paid / 40_000 <= elapsed <= paid / 40_000 + 1.0
+
+
+async def raw(answer, options=QUICK, name="127.0.0.1"):
+    """Access a server that answers these bytes, whatever it is asked."""
+
+    async def serve(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        with contextlib.suppress(ConnectionError):
+            await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    url = f"http://{name}:{server.sockets[0].getsockname()[1]}/"
+    options = dataclasses.replace(options, obey_exclusion=False)
+    accessor = HttpAccessor(options, clock=RealClock(), guard=Guard.of(seeds=[url]))
+    access = await accessor.access(page(url))
+    await accessor.close()
+    server.close()
+    return access
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+HTML = b"Content-Type: text/html\r\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (b"", Outcome.FAILED),
+        (b"\0\1\2\3" * 1000, Outcome.FAILED),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", Outcome.FAILED),
+        (b"HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n", Outcome.FAILED),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" * 50, Outcome.FAILED),
+        (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n", Outcome.FAILED),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", Outcome.FAILED),
+        (OK + HTML + b"Content-Length: -5\r\n\r\nx", Outcome.FAILED),
+        (OK + HTML + b"Content-Length: 5\r\nContent-Length: 7\r\n\r\nxxxxx", Outcome.FAILED),
+        (OK + HTML + b"Content-Length: 900000000\r\n\r\nx", Outcome.UNREADABLE),
+        (OK + HTML + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nx\r\n0\r\n\r\n", Outcome.FAILED),
+        (OK + HTML + b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nx", Outcome.FAILED),
+        (OK + HTML + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", Outcome.FAILED),
+        (OK + HTML + b"X: " + b"y" * 50_000 + b"\r\n\r\n", Outcome.FAILED),
+        (OK + b"X: y\r\n" * 5_000 + b"\r\n", Outcome.FAILED),
+        (OK + b"Bad Header\r\n\r\n", Outcome.FAILED),
+        (b"HTTP/1.1 302 Found\r\nLocation: \xff\xfe\r\n\r\n", Outcome.FAILED),
+        (b"HTTP/1.1 302 Found\r\nLocation: http://[::bad\r\n\r\n", Outcome.FAILED),
+        (b"HTTP/1.1 302 Found\r\nLocation: \r\n\r\n", Outcome.FAILED),
+        (b"HTTP/1.1 302 Found\r\n\r\n", Outcome.FAILED),
+        (b"HTTP/1.1 429 Slow\r\nRetry-After: -1\r\nContent-Length: 0\r\n\r\n", Outcome.BUSY),
+        (b"HTTP/1.1 429 Slow\r\nRetry-After: \xb2\r\nContent-Length: 0\r\n\r\n", Outcome.BUSY),
+        (OK + HTML + b"Last-Modified: Mon, 99 Foo 2020\r\nETag: \xff\r\n\r\nfine", Outcome.CONTENT),
+        (OK + b"Content-Type: text/html; charset=\xff\r\n\r\nfine", Outcome.CONTENT),
+        (OK + HTML + b"\r\nuntil the connection ends", Outcome.CONTENT),
+    ],
+)
+async def test_strange_answers(answer, outcome):
+    access = await raw(answer)
+    assert access.outcome is outcome, access.reason
+    assert access.retry_after is None or access.retry_after >= 0
+    extract(access)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                OK,
+                HTML,
+                b"\r\n",
+                b"Content-Length: 3\r\n",
+                b"Content-Encoding: br\r\n",
+                b"0\r\n",
+                b"Location: x\r\n",
+                b"HTTP/1.1 301 X\r\n",
+                b"Transfer-Encoding: chunked\r\n",
+                b"\xff\0",
+                b"<p>",
+                b"5\r\nabcde\r\n",
+            ]
+        ),
+        max_size=8,
+    ).map(b"".join)
+)
+def test_any_bytes_are_an_outcome(answer):
+    access = asyncio.run(raw(answer))
+    assert access.outcome in set(Outcome)
+
+
+async def test_a_seed_may_be_a_local_name():
+    access = await raw(OK + HTML + b"\r\nfine", name="localhost")
+    assert (access.outcome, access.body) == (Outcome.CONTENT, b"fine")
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])

@@ -211,6 +211,10 @@ class HttpAccessor:
 
     async def _body(self, response: aiohttp.ClientResponse, errand: _Errand) -> tuple[bytes, int]:
         size = 0
+        promised = response.content_length
+        if promised is not None and promised > errand.max_bytes and not errand.cut:
+            reason = f"a body of {promised} bytes; at most {errand.max_bytes} are read"
+            raise _Ended(Outcome.UNREADABLE, reason, status=response.status)
         try:
             decoder = Decoder(response.headers.get("Content-Encoding", ""), errand.max_bytes)
             async for piece in response.content.iter_any():
