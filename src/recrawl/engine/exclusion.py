@@ -7,6 +7,7 @@ everything, unless an older copy is known. Copies are kept for a day, failures f
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -99,7 +100,7 @@ class Exclusion:
         wanted = [float(delay)] if delay is not None else []
         if rate is not None and rate.requests > 0:
             wanted.append(rate.seconds / rate.requests)
-        return max(wanted, default=None)
+        return max((seconds for seconds in wanted if 0 <= seconds < math.inf), default=None)
 
     async def sitemaps(self, url: str) -> list[str]:
         """Sitemaps that robots.txt names."""

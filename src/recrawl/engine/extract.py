@@ -18,6 +18,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from recrawl.engine._headers import HTML, PDF
 from recrawl.engine.charset import decode
+from recrawl.engine.complexity import too_complex
 from recrawl.engine.options import ExtractOptions
 from recrawl.engine.records import Content, Link, Outcome
 from recrawl.engine.urls import resolve
@@ -45,14 +46,12 @@ _NEVER_TEXT = [
 _AROUND = "nav, aside, footer, [role=navigation], [role=banner], [role=contentinfo], [role=search], [aria-hidden=true]"
 _ARTICLE_HEADERS = "main header, article header, [role=main] header"
 _MAIN = "main, [role=main]"
-# Elements inside a line: their tags separate no words. All others do.
-_INLINE = re.compile(
-    r"</?(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|label|mark|nobr|q|s|samp|small|"
-    r"span|strike|strong|sub|sup|time|tt|u|var|wbr)(?: [^>]*)?>"
+# Tags that end a line: all but those of elements inside a line. Serialised, texts and attributes have < and > escaped.
+_BLOCK = re.compile(
+    r"<(?!/?(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|label|mark|nobr|q|s|samp|small|"
+    r"span|strike|strong|sub|sup|time|tt|u|var|wbr)[ >])[^>]*>"
 )
 _TAG = re.compile(r"<[^>]*>")
-_BREAK = "\x1f"
-_SPACES = re.compile(r"[ \t\r\n\f\v\x1f\x85\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff]+")
 _SCRIPT_ROOTS = "#root, #app, #__next, #__nuxt, #___gatsby, app-root, [ng-app], [data-reactroot]"
 _NEEDS_SCRIPT = re.compile(
     r"(?:enable|requires?|activate|turn on|need)\W+(?:\w+\W+){0,4}javascript", re.IGNORECASE
@@ -93,9 +92,12 @@ def digest_of(title: str, text: str, ignore: tuple[str, ...] = ()) -> bytes:
     True
     """
     whole = f"{title}\0{text}"
-    for pattern in _patterns(ignore):
-        whole = pattern.sub("", whole)
-    return hashlib.blake2b(_SPACES.sub(" ", whole).encode("utf-8", "replace"), digest_size=16).digest()
+    if ignore:
+        for pattern in _patterns(ignore):
+            whole = pattern.sub("", whole)
+        whole = " ".join(whole.split())
+    # How the text is cut into lines is markup, not content.
+    return hashlib.blake2b(whole.replace("\n", " ").encode("utf-8", "replace"), digest_size=16).digest()
 
 
 @lru_cache(maxsize=256)
@@ -157,7 +159,11 @@ def _finish(
 
 def _extract_html(access: Access, options: ExtractOptions) -> Extraction:
     source, encoding = decode(access.body, access.encoding, look_inside=True)
-    tree = LexborHTMLParser(access.body if encoding == "utf-8" else source)
+    page = access.body if encoding == "utf-8" else source.encode("utf-8", "replace")
+    reason = too_complex(page)
+    if reason is not None:
+        return Extraction(Outcome.UNREADABLE, reason=reason)
+    tree = LexborHTMLParser(page)
     base = _base(tree, access.final_url or access.url)
     links = _links(tree, base, options.max_links)
     canonical, directives = _head(tree, base, access.robots_tag)
@@ -228,14 +234,14 @@ def _script_shell(tree: LexborHTMLParser) -> str:
 
 def _content_nodes(tree: LexborHTMLParser, options: ExtractOptions) -> list[LexborNode]:
     for selector in options.remove:
-        for node in tree.css(selector):
+        for node in reversed(tree.css(selector)):  # inner ones first: outer ones take theirs with them
             node.decompose()
     if options.content:
         chosen = [node for selector in options.content for node in tree.css(selector)]
         if chosen:
             return chosen
     inner = {node.mem_id for node in tree.css(_ARTICLE_HEADERS)}
-    for node in tree.css(f"{_AROUND}, header"):
+    for node in reversed(tree.css(f"{_AROUND}, header")):
         if node.mem_id not in inner:
             node.decompose()
     main = tree.css(_MAIN)
@@ -248,10 +254,17 @@ def _content_nodes(tree: LexborHTMLParser, options: ExtractOptions) -> list[Lexb
 
 
 def _text_of(node: LexborNode) -> str:
-    """Text of an element, a line for each block. Serialised, texts and attributes have ``<`` and ``>`` escaped."""
-    serialised = _TAG.sub(_BREAK, _INLINE.sub("", node.html or ""))
-    lines = (" ".join(line.split()) for line in html.unescape(serialised).split(_BREAK))
-    return "\n".join(line for line in lines if line)
+    """Text of an element, a line for each block."""
+    lines = []
+    for block in filter(None, _BLOCK.split(node.html or "")):
+        line = _TAG.sub("", block) if "<" in block else block
+        if "&" in line:
+            line = html.unescape(line)
+        # Most lines are clean already; to look is quicker than to take apart and join.
+        line = line.strip() if line.isprintable() and "  " not in line else " ".join(line.split())
+        if line:
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def _line(text: str) -> str:

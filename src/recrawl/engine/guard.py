@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from recrawl.engine.urls import canonical_url, host_and_port
@@ -87,6 +88,7 @@ class AddressRefused(OSError):
     """A connection that must not be made. An OSError, because that is what a socket may raise."""
 
 
+@lru_cache(maxsize=4096)
 def kind_of(text: str) -> Kind:
     """Kind of an address; an address that carries another (mapped, 6to4, NAT64) is the worse of both.
 
@@ -111,6 +113,7 @@ def _kind(address: Address) -> Kind:
     return Kind.PUBLIC
 
 
+@lru_cache(maxsize=4096)
 def _literal(host: str) -> Address | None:
     try:
         return ipaddress.ip_address(host.partition("%")[0])
@@ -118,8 +121,9 @@ def _literal(host: str) -> Address | None:
         return None
 
 
-# The host and port that the running task is about to connect to. A socket made for nobody may be public only.
-_destination: ContextVar[tuple[str, int] | None] = ContextVar("destination", default=None)
+# The host and port that the running task is about to connect to, and whether a proxy does it. A socket made for nobody
+# may be public only.
+_destination: ContextVar[tuple[str, int, bool]] = ContextVar("destination", default=("", 0, False))
 
 
 @dataclass
@@ -187,9 +191,9 @@ class Guard:
         return _literal(host) is None or self.permits(host, port, host)
 
     @contextmanager
-    def connecting_to(self, host: str, port: int) -> Iterator[None]:
-        """Within it, sockets are made on behalf of this host."""
-        token = _destination.set((host, port))
+    def connecting_to(self, host: str, port: int, *, by_proxy: bool = False) -> Iterator[None]:
+        """Within it, sockets are made on behalf of this host; by the user's proxy, wherever that is."""
+        token = _destination.set((host, port, by_proxy))
         try:
             yield
         finally:
@@ -201,8 +205,8 @@ class Guard:
         if family not in (socket.AF_INET, socket.AF_INET6):
             raise AddressRefused(f"address family {family} is refused")
         address = str(sockaddr[0])
-        host, port = _destination.get() or ("", 0)
-        if not self.permits(host, port, address):
+        host, port, by_proxy = _destination.get()
+        if not by_proxy and not self.permits(host, port, address):
             self.refusals += 1
             raise AddressRefused(f"{kind_of(address)} address {address} of {host or 'nobody'} is refused")
         return socket.socket(family=family, type=kind, proto=protocol)

@@ -17,6 +17,7 @@ from yarl import URL
 
 from recrawl.engine._headers import is_readable, media_type, parse_date, parse_retry_after
 from recrawl.engine.bandwidth import Bandwidth
+from recrawl.engine.decoding import ACCEPT_ENCODING, BadEncoding, Decoder, TooLong
 from recrawl.engine.exclusion import MAX_EXCLUSION_BYTES, Exclusion, Permission
 from recrawl.engine.guard import AddressRefused
 from recrawl.engine.records import Access, Outcome
@@ -39,7 +40,6 @@ _ACCEPT = (
     "text/html,application/xhtml+xml,text/plain;q=0.9,text/markdown;q=0.9,application/pdf;q=0.8,*/*;q=0.1"
 )
 _REDIRECTS = {301, 302, 303, 307, 308}
-_ENCODINGS = {"", "identity", "gzip", "x-gzip", "deflate", "br", "zstd"}
 
 
 class _Ended(Exception):
@@ -175,7 +175,7 @@ class HttpAccessor:
         headers = {**self._site_headers(here, first), **extra}
         session = self._open_session()
         proxy = self.options.proxy
-        with self.guard.connecting_to(*(_proxy_place(proxy) if proxy else (host, port))):
+        with self.guard.connecting_to(host, port, by_proxy=proxy is not None):
             async with (
                 asyncio.timeout_at(deadline),
                 session.get(target, headers=headers, allow_redirects=False, proxy=proxy) as response,
@@ -210,25 +210,25 @@ class HttpAccessor:
         return fields | {"body": body, "size": size}
 
     async def _body(self, response: aiohttp.ClientResponse, errand: _Errand) -> tuple[bytes, int]:
-        encoding = response.headers.get("Content-Encoding", "").strip().lower()
-        if encoding not in _ENCODINGS:
-            raise _Ended(Outcome.UNREADABLE, f"content encoding {encoding[:40]!r}", status=response.status)
-        pieces: list[bytes] = []
-        length = 0
+        size = 0
+        promised = response.content_length
+        if promised is not None and promised > errand.max_bytes and not errand.cut:
+            reason = f"a body of {promised} bytes; at most {errand.max_bytes} are read"
+            raise _Ended(Outcome.UNREADABLE, reason, status=response.status)
         try:
+            decoder = Decoder(response.headers.get("Content-Encoding", ""), errand.max_bytes)
             async for piece in response.content.iter_any():
-                pieces.append(piece)
-                length += len(piece)
-                if length > errand.max_bytes:
-                    if not errand.cut:
-                        reason = f"a body of more than {errand.max_bytes} bytes"
-                        size = response.content.total_raw_bytes
-                        raise _Ended(Outcome.UNREADABLE, reason, status=response.status, size=size)
-                    break
+                size += len(piece)
+                decoder.feed(piece)
+            decoder.finish()
+        except BadEncoding as error:
+            raise _Ended(Outcome.UNREADABLE, str(error), status=response.status, size=size) from None
+        except TooLong as error:
+            if not errand.cut:
+                raise _Ended(Outcome.UNREADABLE, str(error), status=response.status, size=size) from None
         finally:
-            size = response.content.total_raw_bytes
             self.bandwidth.spend(size)
-        return b"".join(pieces)[: errand.max_bytes], size
+        return decoder.body(), size
 
     def _location(self, response: aiohttp.ClientResponse, here: str) -> str:
         target = resolve(response.headers["Location"], here)
@@ -248,8 +248,6 @@ class HttpAccessor:
             raise aiohttp.ClientConnectionError("the accessor is closed")
         if self._session is None:
             options = self.options
-            if options.proxy:
-                self.guard.named.add(_proxy_place(options.proxy))
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
                     limit=options.max_connections,
@@ -262,16 +260,16 @@ class HttpAccessor:
                     sock_connect=options.connect_timeout_seconds,
                     sock_read=options.read_timeout_seconds,
                 ),
-                headers={"User-Agent": options.user_agent, "Accept": _ACCEPT},
+                headers={
+                    "User-Agent": options.user_agent,
+                    "Accept": _ACCEPT,
+                    "Accept-Encoding": ACCEPT_ENCODING,
+                },
+                auto_decompress=False,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 requote_redirect_url=False,
             )
         return self._session
-
-
-def _proxy_place(proxy: str) -> tuple[str, int]:
-    url = URL(proxy)
-    return url.raw_host or "", url.port or 80
 
 
 def _conditional(page: PageRecord) -> dict[str, str]:
@@ -308,16 +306,9 @@ def _failure(error: Exception) -> dict[str, Any]:
     elif isinstance(error, aiohttp.ClientConnectorError):
         reason = f"no connection: {error.os_error.strerror or type(error.os_error).__name__}"
     elif isinstance(error, aiohttp.ClientPayloadError):
-        return {
-            "outcome": Outcome.UNREADABLE if _is_encoding(error) else Outcome.FAILED,
-            "reason": "a broken body",
-        }
+        reason = "the body ended too early"
     elif isinstance(error, aiohttp.ClientResponseError):
         reason = "a malformed response"
     else:
         reason = f"broken: {type(error).__name__}"
     return {"outcome": Outcome.FAILED, "reason": reason}
-
-
-def _is_encoding(error: aiohttp.ClientPayloadError) -> bool:
-    return "content-encoding" in str(error).lower() or "content-encoding" in str(error.__cause__).lower()

@@ -148,7 +148,12 @@ def host_and_port(url: str) -> tuple[str, int]:
     >>> host_and_port("http://[::1]/x")
     ('::1', 80)
     """
-    parts = urlsplit(url)
+    return _place(origin_of(url))
+
+
+@lru_cache(maxsize=4096)
+def _place(origin: str) -> tuple[str, int]:
+    parts = urlsplit(origin)
     return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 
@@ -264,8 +269,11 @@ class TrapOptions:
 
 _DATE = re.compile(
     r"(?:/(?:1[0-9]|2[0-9])\d\d(?:[/-]\d{1,2}){0,2}/?(?:\?|$))|"
-    r"[?&](?:year|month|day|week|date|start|from|to|d|m|y)=\d|[?&/=](?:1[0-9]|2[0-9])\d\d-\d\d(?:-\d\d)?(?:&|/?$|/?\?)"
+    r"[?&](?:year|month|day|week|date)=\d|[?&/=](?:1[0-9]|2[0-9])\d\d-\d\d(?:-\d\d)?(?:&|/?$|/?\?)"
 )
+_NUMBERED = re.compile(
+    r"/[A-Za-z_-]{0,16}\d+(?:\.[A-Za-z]{1,5})?/?$"
+)  # a last segment that is little but a number
 _DIGITS = re.compile(r"\d+")
 _VALUES = re.compile(r"=[^&]*")
 
@@ -316,12 +324,13 @@ class Traps:
     def _shape(self, url: str) -> tuple[str | None, int]:
         options = self.options
         head, mark, query = url.partition("?")
-        if not mark and not _DIGITS.search(head):
+        dated = _DATE.search(url) is not None
+        if not mark and not dated and not _NUMBERED.search(head):
             return None, 0
         shape = _DIGITS.sub("0", head)
         if mark:
             shape += "?" + "&".join(sorted(_VALUES.sub("", query).split("&")))
-        if _DATE.search(url):
+        if dated:
             return shape, options.max_dated_pages
         return shape, options.max_query_pages if mark else options.max_numbered_pages
 
