@@ -31,7 +31,17 @@ ALLOWED = {
     "backends": ["errors", "engine"],
     "settings": ["errors"],
     "assemble": ["errors", "settings", "engine", "backends", *THEORY],
-    "cli": [*THEORY, "simulate", "papers", "tables", "_version", "engine", "backends", "settings", "assemble"],
+    "cli": [
+        *THEORY,
+        "simulate",
+        "papers",
+        "tables",
+        "_version",
+        "engine",
+        "backends",
+        "settings",
+        "assemble",
+    ],
     "__main__": ["cli"],
 }
 

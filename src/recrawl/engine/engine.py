@@ -27,7 +27,7 @@ from recrawl.engine.robots import Robots
 from recrawl.engine.scheduler import Scheduler
 from recrawl.engine.tuning import Tuning
 from recrawl.engine.waiting import wait_until_set
-from recrawl.errors import AccessError
+from recrawl.errors import AccessError, InvalidModel
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -212,7 +212,7 @@ class Engine:
         now = self.world.clock.monotonic()
         if now - self._sampled_at >= self.behaviour.replan_seconds:
             self._sampled_at = now
-            self._sample_freshness()
+            await self._sample_freshness()
         growing = len(self.scheduler) > 1.3 * self.scheduler.plan.pages
         rest = max(self.behaviour.replan_seconds, 10.0 * self._plan_took)
         if self.scheduler.wants_plan() and now - self._plan_ended >= (
@@ -238,12 +238,21 @@ class Engine:
         self._planned_at = (now, done)
         return (done - before) / (now - since)
 
-    def _sample_freshness(self) -> None:
+    async def _sample_freshness(self) -> None:
+        """Add to the integral of the freshness that is expected over time."""
         now = self.world.clock.time()
-        value = self.scheduler.table.freshness(now)
+        try:
+            value = await asyncio.to_thread(self.scheduler.table.freshness, now)
+        except InvalidModel:  # a page was removed meanwhile; the next sample will do
+            return
         if self._freshness is not None and not math.isnan(self._freshness[1]) and now > self._freshness[0]:
             self.freshness_seconds += 0.5 * (value + self._freshness[1]) * (now - self._freshness[0])
         self._freshness = (now, value)
+
+    @property
+    def expected_freshness(self) -> float:
+        """Expected freshness of the copies, by what is believed, at the latest sample."""
+        return math.nan if self._freshness is None else self._freshness[1]
 
     # What robots report.
 

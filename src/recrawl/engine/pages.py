@@ -145,6 +145,20 @@ class PageTable:
         if rest.size and self._counts:
             believe_counts(self.belief, slots[rest], columns, rest.tolist())
 
+    def learn_prior(self, slots: NDArray[np.int64], most_pages: int = 8192, steps: int = 60) -> None:
+        """Learn the prior of the change rates from pages that told something, on a copy: the belief stays in use."""
+        if slots.size > 4 * most_pages:
+            slots = slots[:: slots.size // (4 * most_pages)]
+        rows = self.belief.evidence(slots)
+        rows = rows[rows.any(axis=1)][:most_pages]
+        if not len(rows):
+            return
+        copy = Belief(GRID)
+        copy.set_priors(self.belief.priors)
+        copy.set_evidence(copy.add(len(rows)), rows)
+        copy.settle_priors(steps=steps)
+        self.belief.set_priors(copy.priors)
+
     def packed(self, slots: NDArray[np.int64]) -> list[bytes]:
         """What is believed of pages, as the store keeps it."""
         rows = np.maximum(self.belief.evidence(slots), _LEAST).astype(np.float16)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recrawl.engine.dates import Dates
 from recrawl.engine.pages import GRID, PageTable, columns_of
 from recrawl.engine.planning import Plan, Policy, make_plan
 from recrawl.engine.records import PageColumns, State
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["Observation", "Scheduler", "SchedulerSettings", "Ticket"]
 
 _SCHEDULED = (State.KNOWN, State.DUPLICATE)
-_TOO_RECENT = 2.0  # seconds: a date this close to the access is that of the access
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,7 @@ class Scheduler:
         self._moved: set[int] = set()  # slots whose due time was set while a plan was being made
         self._planning = False
         self._freed: list[int] = []
+        self._dates = Dates()
 
     def __len__(self) -> int:
         return len(self.table)
@@ -220,8 +221,12 @@ class Scheduler:
         elapsed = ended - last
         dates = np.array([math.nan if o.date is None else o.date for o in told])
         changed = np.array([o.changed for o in told])
-        # A date is believed when it lies after the access before and is not simply the time of this access.
-        dated = changed & (dates > last) & (dates < ended - _TOO_RECENT)
+        dated = (
+            changed
+            & (dates > last)
+            & (dates <= ended)
+            & self._dates.judge(self.table.site[slots], dates, ended)
+        )
         # The first content tells of no change; a clock that was set back says nothing.
         usable = (elapsed > 0) & np.array([o.page.digest is not None for o in told])
         if usable.any():
@@ -368,8 +373,7 @@ class Scheduler:
         budget: float,
         ceilings: NDArray[np.float64],
     ) -> tuple[Plan, NDArray[np.float64]]:
-        for _ in range(3):
-            self.table.belief.learn_priors()
+        self.table.learn_prior(slots)
         return make_plan(self.policy, slots, weight, site, budget, ceilings)
 
     def _reorder(self, slots: NDArray[np.int64], intervals: NDArray[np.float64]) -> None:

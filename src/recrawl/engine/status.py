@@ -39,7 +39,7 @@ def engine_status(engine: Engine, running: bool) -> dict[str, Any]:
         "planned_budget_per_second": scheduler.plan.budget,
         "price": scheduler.plan.price,
         "sites_at_ceiling": len(scheduler.plan.site_price),
-        "expected_freshness": scheduler.table.freshness(now),
+        "expected_freshness": engine.expected_freshness,
         "robots": {"most": robots.number, "active": robots.active, "accessing": len(robots.in_flight)},
         "buffer": {"level": engine.queue.level(), "capacity": engine.world.buffer.capacity},
         "control": engine.tuning.document(),
