@@ -134,25 +134,24 @@ def engine(
     return Engine(world, Behaviour(**{"robots": 4, "seed": 1, **behaviour}))
 
 
-async def run_for(subject, clock, seconds, steps=1):
+async def run_for(subject, clock, seconds, step=0.05):
     """Run an engine for so long in the clock's time, then let it drain."""
     stopping = asyncio.Event()
     task = asyncio.ensure_future(subject.run(stopping))
     while not subject.running and not task.done():
         await asyncio.sleep(0.001)
-    for _ in range(steps):
-        await advance(clock, seconds / steps)
+    await advance(clock, seconds, step)
     stopping.set()
     for _ in range(2000):
-        await advance(clock, 0.05)
+        await advance(clock, step, step)
         if task.done():
             break
     await task
 
 
-async def advance(clock, seconds):
+async def advance(clock, seconds, step):
     """Let time pass; threads get real time between the steps."""
     end = clock.monotonic() + seconds
     while clock.monotonic() < end - 1e-9:
         await asyncio.sleep(0.0005)
-        await clock.advance(min(0.05, end - clock.monotonic()))
+        await clock.advance(min(step, end - clock.monotonic()))

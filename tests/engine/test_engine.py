@@ -100,7 +100,7 @@ async def test_a_full_buffer_loses_pages_and_accesses_them_again(clock):
 
     web = Web(clock, texts(), exponential=True)
     subject = engine(clock, web, URLS, capacity=2, delay=slow, batch=1, robots=4)
-    await run_for(subject, clock, 6.0)
+    await run_for(subject, clock, 20.0)
     queue = subject.measures.queue()
     assert queue["loss"].value > 0.5
     assert (await subject.world.index.search("first"))[0] == 20  # nothing is lost for good

@@ -22,14 +22,15 @@ __all__ = ["Sites"]
 class Sites:
     """One line of pages for each site, and heaps of sites: by the due time of the head, by the time of readiness.
 
-    A site is `empty`, `ready`, `blocked` until a time, or `full` until one of its accesses ends. Entries of the heap of
-    ready sites go stale when the head of a line moves, and are set right when they come up.
+    A site is `empty`, `ready`, `blocked` until a time, or `full` until one of its accesses ends. A ready site has one
+    entry in the heap that counts, `_key`; it is set right when it comes up and the head of the line has moved.
     """
 
     def __init__(self, table: PageTable, politeness: Politeness) -> None:
         self._table, self._politeness = table, politeness
         self._lines: list[Line] = []
         self._where: list[str] = []
+        self._key: list[float] = []
         self._ready: list[tuple[float, int]] = []
         self._blocked: list[tuple[float, int]] = []
 
@@ -37,15 +38,19 @@ class Sites:
         while len(self._lines) <= number:
             self._lines.append(Line())
             self._where.append("empty")
+            self._key.append(math.inf)
 
     def push(self, slot: int, due: float) -> None:
         """A page waits from now on, until it is due."""
         number = int(self._table.site[slot])
         self._make(number)
         self._lines[number].push(slot, due)
-        if self._where[number] in ("empty", "ready"):
-            self._where[number] = "ready"
-            heapq.heappush(self._ready, (due, number))
+        if self._where[number] == "empty" or (self._where[number] == "ready" and due < self._key[number]):
+            self._set_ready(number, due)
+
+    def _set_ready(self, number: int, due: float) -> None:
+        self._where[number], self._key[number] = "ready", due
+        heapq.heappush(self._ready, (due, number))
 
     def access_ended(self, site: str) -> bool:
         """A site may have a place again; whether it had none."""
@@ -62,9 +67,9 @@ class Sites:
         while self._blocked and self._blocked[0][0] <= steady:
             _, number = heapq.heappop(self._blocked)
             head = self._lines[number].head(self._table.due)
-            self._where[number] = "empty" if head is None else "ready"
+            self._where[number] = "empty"
             if head is not None:
-                heapq.heappush(self._ready, (head[0], number))
+                self._set_ready(number, head[0])
 
     def next_ready(self) -> float:
         """When the next blocked site may be accessed; infinity: none is blocked."""
@@ -74,11 +79,15 @@ class Sites:
         """Due time and slot of the page that is due first among the sites that may be accessed now."""
         while self._ready:
             due, number = self._ready[0]
-            head = self._lines[number].head(self._table.due) if self._where[number] == "ready" else None
+            if self._where[number] != "ready" or self._key[number] != due:
+                heapq.heappop(self._ready)
+                continue
+            head = self._lines[number].head(self._table.due)
             if head is None or head[0] != due:
                 heapq.heappop(self._ready)
-                if self._where[number] == "ready":
-                    self._set_right(number, head)
+                self._where[number] = "empty"
+                if head is not None:
+                    self._set_ready(number, head[0])
                 continue
             free = self._politeness.ready_at(self._table.sites[number])
             if free <= steady:
@@ -88,13 +97,6 @@ class Sites:
             if free < math.inf:
                 heapq.heappush(self._blocked, (free, number))
         return None
-
-    def _set_right(self, number: int, head: tuple[float, int] | None) -> None:
-        """A site's entry was out of date: its head has moved, or it has none."""
-        if head is None:
-            self._where[number] = "empty"
-        else:
-            heapq.heappush(self._ready, (head[0], number))
 
     def rebuild(self) -> None:
         """Put all waiting pages in the order of their due times."""
@@ -108,7 +110,6 @@ class Sites:
             members = order[edges[number] : edges[number + 1]]
             self._lines[number].rebuild(members, table.due[members])
             if self._where[number] in ("empty", "ready"):
-                self._where[number] = "ready" if members.size else "empty"
+                self._where[number] = "empty"
                 if members.size:
-                    self._ready.append((float(table.due[members[0]]), number))
-        heapq.heapify(self._ready)
+                    self._set_ready(number, float(table.due[members[0]]))
