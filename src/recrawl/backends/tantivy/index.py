@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import tantivy
 
 from recrawl.backends.tantivy._query import Finder
-from recrawl.backends.tantivy._schema import analyzer, schema
+from recrawl.backends.tantivy._schema import analyzer, schema, separated
 from recrawl.errors import IndexDamaged, StoreError
 
 if TYPE_CHECKING:
@@ -219,8 +219,8 @@ def _page(revision: Revision) -> tantivy.Document:
     return tantivy.Document(
         url=revision.url,
         site=revision.site,
-        title=revision.title,
-        headings="\n".join(revision.headings),
-        text=revision.text,
+        title=separated(revision.title),
+        headings=separated("\n".join(revision.headings)),
+        text=separated(revision.text),
         revision=revision.number,
     )
