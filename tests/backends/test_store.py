@@ -167,8 +167,9 @@ class TestRecord:
         assert await store.page(URL("b")) is None
         assert await store.last_revision() == 0
         assert (await store.statistics())["accesses"] == {}
-        await store.record([make.finding("a", text="one")])
+        await store.record([make.finding("a", text="one", links=["b"])])
         assert await store.last_revision() == 1
+        assert (await store.page(URL("b"))).in_links == 1
 
     async def test_a_page_may_be_found_in_the_same_batch(self, store, make):
         await store.add([make.page("a")])
