@@ -198,7 +198,7 @@ class TestStates:
     @pytest.mark.parametrize("state", [State.GONE, State.EXCLUDED])
     async def test_a_page_that_leaves(self, store, make, state):
         await store.add([make.page("a"), make.page("b")])
-        await store.record([make.finding("a", text="one", etag='"1"', links=["b"])])
+        await store.record([make.finding("a", text="one", etag='"1"', last_modified=9.0, links=["b"])])
         outcome = Outcome.GONE if state is State.GONE else Outcome.EXCLUDED
         (page,) = await store.record([make.finding("a", 200.0, outcome=outcome, state=state, changed=True)])
         assert (page.state, page.digest, page.etag, page.last_modified) == (state, None, None, None)
@@ -306,6 +306,7 @@ class TestLeases:
         assert (await store.page(URL("a"))).leased_until == 600.0
         (page,) = await store.record([make.finding("a", text="one")])
         assert page.leased_until is None
+        assert (await store.page(URL("a"))).leased_until is None
 
     async def test_unknown_pages_are_passed_over(self, store):
         await store.lease([URL("z")], until=500.0)
