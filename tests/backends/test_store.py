@@ -179,6 +179,13 @@ class TestRecord:
         assert [page.url[-1] for page in pages] == ["a", "b", "b", "c"]
         assert [page.accesses for page in pages] == [1, 1, 1, 0]
 
+    async def test_or_by_a_later_finding_of_the_batch(self, store, make):
+        await store.add([make.page("a")])
+        pages = await store.record(
+            [make.finding("b", text="two"), make.finding("a", text="one", links=["b"])]
+        )
+        assert [(page.url[-1], page.in_links) for page in pages] == [("b", 1), ("a", 0), ("b", 1)]
+
     async def test_findings_of_one_page_in_one_batch(self, store, make):
         await store.add([make.page()])
         pages = await store.record([make.finding(at=float(at), text=f"text {at}") for at in (1, 2, 3)])
