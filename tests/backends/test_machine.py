@@ -17,7 +17,7 @@ from recrawl.engine.records import Access, Content, Finding, NewPage, Outcome, S
 from recrawl.errors import StoreError
 
 NAMES = [f"http://{site}.test/{name}" for site in "xy" for name in "abcd"]
-KEEP = 6  # replaced entries are forgotten soon, so that it happens here
+KEEP = 3  # replaced entries are forgotten soon, so that it happens here
 
 urls = st.sampled_from(NAMES)
 new_pages = st.builds(
