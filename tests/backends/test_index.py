@@ -75,10 +75,11 @@ class TestFollowing:
         assert await fill(index, make.revision(1, "c", text="apple")) == 1
         assert await found(index, "apple") == ["c"]
 
-    async def test_searching_while_indexing(self, index, make):
+    async def test_searching_and_verifying_while_indexing(self, index, make):
         async def write():
             for number in range(1, 21):
                 await fill(index, make.revision(number, f"p{number}", text="apple"))
+                await index.verify()
 
         async def read():
             counts = []

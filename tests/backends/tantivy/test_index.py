@@ -142,6 +142,25 @@ class TestDamage:
         assert (path / "notes.txt").exists()
         await index.close()
 
+    @pytest.mark.parametrize("kind", ["idx", "pos", "term", "store", "fast", "fieldnorm", "del"])
+    async def test_a_single_bit_is_noticed_by_verifying(self, path, make, kind):
+        await filled(path, make)
+        index = TantivyIndex(path)
+        await index.apply([make.revision(21, "p1", kind="removed")])  # makes a file of deletions
+        await index.commit()
+        await index.verify()
+        await index.close()
+        file = next(file for file in path.glob(f"*.{kind}") if file.stat().st_size > 100)
+        data = bytearray(file.read_bytes())
+        data[1] ^= 4
+        file.write_bytes(data)
+        index = TantivyIndex(path)
+        with pytest.raises(IndexDamaged, match=r"checksum|damaged"):
+            await index.verify()
+        await index.clear()
+        await index.verify()
+        await index.close()
+
     async def test_another_layout_of_pages_is_built_anew(self, path, make):
         import tantivy
 

@@ -93,6 +93,9 @@ class MemoryIndex:
                 )
         return score
 
+    async def verify(self) -> None:
+        self._check_open()  # there are no files
+
     async def clear(self) -> None:
         self._check_open()
         self._applied.clear()
