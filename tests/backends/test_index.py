@@ -75,10 +75,11 @@ class TestFollowing:
         assert await fill(index, make.revision(1, "c", text="apple")) == 1
         assert await found(index, "apple") == ["c"]
 
-    async def test_searching_while_indexing(self, index, make):
+    async def test_searching_and_verifying_while_indexing(self, index, make):
         async def write():
             for number in range(1, 21):
                 await fill(index, make.revision(number, f"p{number}", text="apple"))
+                await index.verify()
 
         async def read():
             counts = []
@@ -215,6 +216,15 @@ class TestSearch:
         assert await found(index, "语言") == ["mixed"]
         assert await found(index, "foo_bar") == ["mixed"]
         assert await found(index, "ไทย") == ["thai"]
+        assert await found(index, "bar") == ["mixed"]
+        assert await found(index, "cafe\u0301") == ["accents"]
+
+    async def test_snippets_of_unspaced_scripts_are_the_text(self, index, make):
+        await fill(index, make.revision(1, text="我们的搜索引擎很快 fast", title="搜索"))
+        _, (hit,) = await index.search("引擎")
+        assert hit.title == "搜索"
+        assert "引擎很快 fast" in hit.snippet
+        assert [hit.snippet[start:end] for start, end in hit.marks] == ["引", "擎"]
 
     async def test_marks_are_places_of_characters(self, index, make):
         await fill(index, make.revision(1, text="Ünïcödé 漢字 🙂 before apple and Apple"))

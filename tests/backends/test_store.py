@@ -167,8 +167,9 @@ class TestRecord:
         assert await store.page(URL("b")) is None
         assert await store.last_revision() == 0
         assert (await store.statistics())["accesses"] == {}
-        await store.record([make.finding("a", text="one")])
+        await store.record([make.finding("a", text="one", links=["b"])])
         assert await store.last_revision() == 1
+        assert (await store.page(URL("b"))).in_links == 1
 
     async def test_a_page_may_be_found_in_the_same_batch(self, store, make):
         await store.add([make.page("a")])
@@ -177,6 +178,13 @@ class TestRecord:
         )
         assert [page.url[-1] for page in pages] == ["a", "b", "b", "c"]
         assert [page.accesses for page in pages] == [1, 1, 1, 0]
+
+    async def test_or_by_a_later_finding_of_the_batch(self, store, make):
+        await store.add([make.page("a")])
+        pages = await store.record(
+            [make.finding("b", text="two"), make.finding("a", text="one", links=["b"])]
+        )
+        assert [(page.url[-1], page.in_links) for page in pages] == [("b", 1), ("a", 0), ("b", 1)]
 
     async def test_findings_of_one_page_in_one_batch(self, store, make):
         await store.add([make.page()])
@@ -197,7 +205,7 @@ class TestStates:
     @pytest.mark.parametrize("state", [State.GONE, State.EXCLUDED])
     async def test_a_page_that_leaves(self, store, make, state):
         await store.add([make.page("a"), make.page("b")])
-        await store.record([make.finding("a", text="one", etag='"1"', links=["b"])])
+        await store.record([make.finding("a", text="one", etag='"1"', last_modified=9.0, links=["b"])])
         outcome = Outcome.GONE if state is State.GONE else Outcome.EXCLUDED
         (page,) = await store.record([make.finding("a", 200.0, outcome=outcome, state=state, changed=True)])
         assert (page.state, page.digest, page.etag, page.last_modified) == (state, None, None, None)
@@ -305,6 +313,7 @@ class TestLeases:
         assert (await store.page(URL("a"))).leased_until == 600.0
         (page,) = await store.record([make.finding("a", text="one")])
         assert page.leased_until is None
+        assert (await store.page(URL("a"))).leased_until is None
 
     async def test_unknown_pages_are_passed_over(self, store):
         await store.lease([URL("z")], until=500.0)

@@ -1,8 +1,8 @@
 """Words of texts and queries, the same for every index and every language.
 
-A word is a run of letters, digits, marks and underscores; in scripts that write no spaces (Han, Kana, Thai, Lao, Khmer,
-Burmese) every character is a word, and a run of them in a query is a phrase. No stemming, no stop words: they would
-belong to one language.
+A word is a run of letters and digits; in scripts that write no spaces (Han, Kana, Thai, Lao, Khmer, Burmese) every
+character is a word. What has several words in a query (`foo_bar`, `搜索`) is a phrase. No stemming, no stop words: they
+would belong to one language.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 __all__ = ["LONGEST_WORD", "UNSPACED", "Query", "fragments"]
 
-# Ranges of characters, written to stand inside [...] of Python's and of Rust's regular expressions.
+# Ranges of characters, written to stand inside [...] of a regular expression.
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 
 LONGEST_WORD = 100  # bytes; what is longer is no word but data

@@ -160,6 +160,9 @@ class Index(Protocol):
         none, some of it.
         """
 
+    async def verify(self) -> None:
+        """Read everything once; IndexDamaged when it is not what was written. Takes a second or so per gigabyte."""
+
     async def clear(self) -> None:
         """Forget everything; the index is rebuilt from the store's texts."""
 

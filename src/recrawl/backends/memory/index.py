@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MemoryIndex"]
 
-# Python's \w has no marks: accents written apart, and the vowel signs of the scripts of India.
-_WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W{UNSPACED}]|[\u0300-\u036f\u0900-\u0dff])+")
+_WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 # The usual constants of BM25, and what a word weighs by its place.
 _SATURATION, _LENGTH = 1.2, 0.75
 _BOOSTS = {"title": 3.0, "headings": 2.0, "text": 1.0}
@@ -94,6 +93,9 @@ class MemoryIndex:
                 )
         return score
 
+    async def verify(self) -> None:
+        self._check_open()  # there are no files
+
     async def clear(self) -> None:
         self._check_open()
         self._applied.clear()
@@ -121,7 +123,7 @@ def _places(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _words(text: str) -> list[str]:
-    return [word for word, _, _ in _places(text)]
+    return [word for word, _, _ in _places(unicodedata.normalize("NFC", text))]
 
 
 def _fields(revision: Revision) -> _Words:
@@ -143,8 +145,9 @@ def _has(fields: _Words, phrase: list[str]) -> bool:
 
 def _hit(revision: Revision, score: float, wanted: Iterable[list[str]]) -> Hit:
     sought = {word for words in wanted for word in words}
-    places = [(start, end) for word, start, end in _places(revision.text) if word in sought]
+    text = unicodedata.normalize("NFC", revision.text)
+    places = [(start, end) for word, start, end in _places(text) if word in sought]
     begin = places[0][0] if places else 0
-    snippet = revision.text[begin : begin + _SNIPPET]
+    snippet = text[begin : begin + _SNIPPET]
     marks = tuple((start - begin, end - begin) for start, end in places if end - begin <= len(snippet))
     return Hit(revision.url, revision.site, revision.title, snippet, score, revision.number, marks)

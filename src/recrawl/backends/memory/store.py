@@ -77,7 +77,10 @@ class MemoryStore:
                     f"nothing is known of {finding.access.url}: add it before recording an access"
                 )
         urls = [finding.access.url for finding in findings]
-        found = [url for finding in findings for url in _record(tables, finding)]
+        # All pages of the batch are known before the first finding is written, as a page may be found beside it.
+        found = [url for finding in findings for url in _add(tables, finding.found)]
+        for finding in findings:
+            _record(tables, finding)
         while tables.replaced and tables.replaced[0][0] <= tables.last_revision - self._keep_replaced:
             del tables.feed[tables.replaced.popleft()[1]]
         return [tables.pages[url] for url in [*urls, *found]]
@@ -167,13 +170,12 @@ def _add(tables: _Tables, pages: Sequence[NewPage]) -> list[str]:
     return unknown
 
 
-def _record(tables: _Tables, finding: Finding) -> list[str]:
-    """Write one finding; return the URLs that it made known."""
-    unknown = _add(tables, finding.found)
+def _record(tables: _Tables, finding: Finding) -> None:
+    """Write one finding."""
     url = finding.access.url
     before = tables.pages[url]
     if is_repeat(before, finding):
-        return unknown
+        return
     now, kind = after(before, finding, tables.last_revision + 1)
     if kind is not None:
         _enter(tables, before, now, kind)
@@ -187,7 +189,6 @@ def _record(tables: _Tables, finding: Finding) -> list[str]:
     if not keeps_text(finding):
         tables.texts.pop(url, None)
         _link(tables, url, frozenset())
-    return unknown
 
 
 def _enter(tables: _Tables, before: PageRecord, now: PageRecord, kind: str) -> None:

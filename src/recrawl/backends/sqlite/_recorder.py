@@ -31,6 +31,7 @@ __all__ = ["Recorder", "page_of", "revision_of"]
 _STATES = {state.value: state for state in State}
 _OUTCOMES: dict[str | None, Outcome | None] = {None: None, **{outcome.value: outcome for outcome in Outcome}}
 _WORTH_PACKING = 200  # bytes; shorter texts do not get shorter
+_REMEMBERED = 100_000  # numbers of pages, some 20 MB
 _LEVEL = 1  # of zlib: three times as fast as the default, a tenth larger
 
 
@@ -51,10 +52,15 @@ def revision_of(row: Sequence[Any]) -> Revision:
 
 
 class Recorder:
-    """One job's view of the tables: reads pages, applies findings, adds up totals."""
+    """One job's view of the tables: reads pages, applies findings, adds up totals.
 
-    def __init__(self, connection: sqlite3.Connection, keep_replaced: int) -> None:
+    `numbers` are the numbers of some pages by URL, which most links of a site are; the caller empties it when a
+    transaction is undone.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, keep_replaced: int, numbers: dict[str, int]) -> None:
         self._connection = connection
+        self._numbers = numbers
         self._keep_replaced = keep_replaced
         self._totals: Counter[str] = Counter()
         self._number = -1
@@ -74,31 +80,34 @@ class Recorder:
 
     def add(self, pages: Sequence[NewPage]) -> tuple[list[PageRecord], dict[str, int]]:
         """Remember pages; return those that were not known, and the numbers of all."""
-        if not pages:
-            return [], {}
-        urls = json.dumps([new.url for new in pages])
-        known = {
-            url: (number, weight, announced)
-            for url, number, weight, announced in self._connection.execute(
-                QUERIES["known_urls"], {"urls": urls}
-            )
-        }
-        unknown: dict[str, PageRecord] = {}
+        numbers: dict[str, int] = {}
+        others = []
         for new in pages:
-            if new.url in known:
-                self._mention(new, known)
+            number = self._numbers.get(new.url)
+            if number is not None and new.weight is None and new.last_modified is None:
+                numbers[new.url] = number
             else:
+                others.append(new)
+        if not others:
+            return [], numbers
+        urls = json.dumps([new.url for new in others])
+        known = {row[0]: row[1:] for row in self._connection.execute(QUERIES["known_urls"], {"urls": urls})}
+        unknown: dict[str, PageRecord] = {}
+        for new in others:
+            if new.url not in known:
                 unknown[new.url] = first_seen(new)
                 known[new.url] = self._insert(new), new.weight, new.last_modified
+            elif self._mention(new, known) and new.url in unknown:
+                unknown[new.url] = announced_again(unknown[new.url], new)
         self._totals["state.known"] += len(unknown)
-        fresh = [
-            record
-            for record in unknown.values()
-            if known[record.url][1:] == (record.weight, record.announced)
-        ]
-        if len(fresh) < len(unknown):  # mentioned twice, differently
-            fresh = self.pages(unknown)
-        return fresh, {url: number for url, (number, _, _) in known.items()}
+        numbers |= {url: row[0] for url, row in known.items()}
+        self._remember(numbers)
+        return list(unknown.values()), numbers
+
+    def _remember(self, numbers: dict[str, int]) -> None:
+        if len(self._numbers) > _REMEMBERED:
+            self._numbers.clear()
+        self._numbers.update(numbers)
 
     def _insert(self, new: NewPage) -> int:
         self._connection.execute(QUERIES["add_site"], {"name": new.site})
@@ -115,17 +124,19 @@ class Recorder:
         ).fetchone()
         return int(row[0])
 
-    def _mention(self, new: NewPage, known: dict[str, tuple[int, float | None, float | None]]) -> None:
-        number, weight, announced = known[new.url]
-        if new.weight is None and new.last_modified is None:
-            return
-        before = PageRecord(new.url, new.site, State.KNOWN, 0, 0.0, weight, announced=announced)
-        page = announced_again(before, new)
-        if (page.weight, page.announced) != (weight, announced):
-            known[new.url] = number, page.weight, page.announced
-            self._connection.execute(
-                QUERIES["mention_page"], {"id": number, "weight": page.weight, "announced": page.announced}
-            )
+    def _mention(self, new: NewPage, known: dict[str, Any]) -> bool:
+        """A known page is found again; does that change anything?"""
+        number, *before = known[new.url]
+        page = announced_again(
+            PageRecord(new.url, new.site, State.KNOWN, 0, 0.0, before[0], announced=before[1]), new
+        )
+        if [page.weight, page.announced] == before:
+            return False
+        known[new.url] = number, page.weight, page.announced
+        self._connection.execute(
+            QUERIES["mention_page"], {"id": number, "weight": page.weight, "announced": page.announced}
+        )
+        return True
 
     def record(self, findings: Sequence[Finding]) -> list[PageRecord]:
         """Write findings in order; return their pages and the new ones."""

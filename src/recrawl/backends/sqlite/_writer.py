@@ -34,11 +34,15 @@ class _Job:
 
 
 class Writer:
-    """Owns the writing connection. A job either is written whole or not at all; its caller hears which."""
+    """Owns the writing connection. A job either is written whole or not at all; its caller hears which.
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    `undone` is called in the writer's thread when something was rolled back.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, undone: Callable[[], None]) -> None:
         self._connection = connection
         self._path = path
+        self._undone = undone
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._room = asyncio.Semaphore(_QUEUE)
         self._closed = False
@@ -101,6 +105,7 @@ class Writer:
         except (sqlite3.Error, MemoryError) as error:
             with suppress(sqlite3.Error):  # SQLite may have rolled back by itself
                 self._connection.rollback()
+            self._undone()
             failure = explained(self._path, error) if isinstance(error, sqlite3.Error) else error
             return [failure for _ in batch]
         finally:
@@ -118,6 +123,7 @@ class Writer:
             raise  # disk, lock: the whole batch
         except Exception as error:  # handed to the caller
             self._connection.execute("ROLLBACK TO job")
+            self._undone()
             result = explained(self._path, error) if isinstance(error, sqlite3.Error) else error
         self._connection.execute("RELEASE job")
         return result

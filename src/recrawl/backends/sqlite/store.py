@@ -39,6 +39,7 @@ class SqliteStore:
         self._lock: EngineLock | None = None
         self._writer: Writer | None = None
         self._closed = False
+        self._numbers: dict[str, int] = {}  # of pages by URL; belongs to the writer's thread
         if not read_only:
             self._open_for_writing()
         else:
@@ -55,7 +56,7 @@ class SqliteStore:
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"store {self._path}: {error}") from error
         try:
-            self._writer = Writer(open_writer(self._path), self._path)
+            self._writer = Writer(open_writer(self._path), self._path, undone=self._numbers.clear)
         except BaseException:
             self._lock.release()
             raise
@@ -111,7 +112,7 @@ class SqliteStore:
 
     async def add(self, pages: Sequence[NewPage]) -> list[PageRecord]:
         def work(connection: sqlite3.Connection) -> list[PageRecord]:
-            recorder = Recorder(connection, self._keep_replaced)
+            recorder = Recorder(connection, self._keep_replaced, self._numbers)
             fresh, _ = recorder.add(pages)
             recorder.finish()
             return fresh
@@ -120,7 +121,7 @@ class SqliteStore:
 
     async def record(self, findings: Sequence[Finding]) -> list[PageRecord]:
         def work(connection: sqlite3.Connection) -> list[PageRecord]:
-            recorder = Recorder(connection, self._keep_replaced)
+            recorder = Recorder(connection, self._keep_replaced, self._numbers)
             pages = recorder.record(findings)
             recorder.finish()
             return pages

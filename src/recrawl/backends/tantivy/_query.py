@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import tantivy
 
 from recrawl.backends._words import fragments
-from recrawl.backends.tantivy._schema import BOOSTS
+from recrawl.backends.tantivy._schema import BOOSTS, joined, separated
 from recrawl.engine.records import Hit
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Finder:
         """A query for each text that has words: all its words, side by side, in any of the fields."""
         queries = []
         for text in texts[:_WORDS]:
-            words = self._analyzer.analyze(text)[:_WORDS]
+            words = self._analyzer.analyze(separated(text))[:_WORDS]
             if words:
                 queries.append(
                     tantivy.Query.boolean_query(
@@ -76,24 +76,15 @@ class Finder:
 
     def _hit(self, score: float, page: Any, snippets: tantivy.SnippetGenerator) -> Hit:
         snippet = snippets.snippet_from_doc(page)
-        text = snippet.fragment()
-        places = _character_places(text, [(mark.start, mark.end) for mark in snippet.highlighted()])
+        text, places = joined(snippet.fragment(), [(mark.start, mark.end) for mark in snippet.highlighted()])
         if not text:  # the words are in the title or the headings
-            text = (page.get_first("text") or "")[:_SNIPPET]
+            text, _ = joined((page.get_first("text") or "")[:_SNIPPET])
         return Hit(
             url=page.get_first("url"),
             site=page.get_first("site"),
-            title=page.get_first("title") or "",
+            title=joined(page.get_first("title") or "")[0],
             snippet=text,
             score=score,
             revision=page.get_first("revision"),
             marks=places,
         )
-
-
-def _character_places(text: str, places: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Places counted in characters instead of bytes of UTF-8."""
-    if text.isascii():
-        return tuple(sorted(places))
-    data = text.encode()
-    return tuple((len(data[:start].decode()), len(data[:end].decode())) for start, end in sorted(places))

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import tantivy
 
+from recrawl.backends.tantivy._check import damaged_file
 from recrawl.backends.tantivy._query import Finder
-from recrawl.backends.tantivy._schema import analyzer, schema
+from recrawl.backends.tantivy._schema import analyzer, schema, separated
 from recrawl.errors import IndexDamaged, StoreError
 
 if TYPE_CHECKING:
@@ -96,6 +97,9 @@ class TantivyIndex:
 
         return await self._run(self._searching, work)
 
+    async def verify(self) -> None:
+        await self._run(self._searching, self._verify)
+
     async def clear(self) -> None:
         await self._run(self._writing, self._clear)
 
@@ -144,6 +148,15 @@ class TantivyIndex:
             query = tantivy.Query.term_query(index.schema, "url", _WATERMARK)
             hits = searcher.search(query, limit=1).hits
             return int(searcher.doc(hits[0][1]).get_first("revision") or 0) if hits else 0
+
+    def _verify(self) -> None:
+        self._opened()
+        with self._explained():
+            file = damaged_file(self._path)
+            if file is not None:
+                raise IndexDamaged(
+                    f"index {self._path} is damaged and must be built anew from the store (checksum of {file})"
+                )
 
     def _apply(self, revisions: Sequence[Revision]) -> None:
         if self._read_only:
@@ -219,8 +232,8 @@ def _page(revision: Revision) -> tantivy.Document:
     return tantivy.Document(
         url=revision.url,
         site=revision.site,
-        title=revision.title,
-        headings="\n".join(revision.headings),
-        text=revision.text,
+        title=separated(revision.title),
+        headings=separated("\n".join(revision.headings)),
+        text=separated(revision.text),
         revision=revision.number,
     )
