@@ -103,7 +103,7 @@ class ExtractOptions:
         str, ...
     ] = ()  # regular expressions: what they match may change without the page having changed
     max_text_characters: int = 2_000_000
-    max_links: int = 5_000
+    max_links: int = 50_000
 
     def __post_init__(self) -> None:
         _positive(self, "max_text_characters", "max_links")
