@@ -101,6 +101,13 @@ def test_any_nesting_of_parts(page):
     assert content(page, options).text.replace("t", "").strip() == ""
 
 
+def test_preformatted_text_keeps_its_lines():
+    page = (
+        "<main><p>a\n  b</p><pre class=x><code>if <span>x</span>:\n    y  = 1\n\n</code></pre><p>c</p></main>"
+    )
+    assert content(page).text == "a b\nif x:\n    y  = 1\nc"
+
+
 def test_one_article_is_the_main_content_but_several_are_a_list():
     assert content("<body><div>around</div><article>a</article>").text == "a"
     assert content("<body><div>around</div><article>a</article><article>b</article>").text == "around\na\nb"

@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 import dataclasses
 import time
+import tracemalloc
+from email.utils import formatdate
 
 import pytest
 from aiohttp import web
@@ -11,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recrawl.demo import TROUBLES, DemoOptions, DemoWeb
+from recrawl.demo.bombs import bomb
 from recrawl.engine.extract import extract
 from recrawl.engine.guard import Guard
 from recrawl.engine.http_access import HttpAccessor
@@ -71,6 +74,22 @@ async def test_a_copy_that_is_current_is_confirmed(demo, accessor):
     access = await accessor.access(page(demo.url(3), etag='W/"3-0"', digest=b"x"))
     assert access.outcome is Outcome.NOT_MODIFIED
     assert access.body == b""
+
+
+async def test_what_a_304_does_not_repeat_is_kept():
+    access = await raw(
+        b"HTTP/1.1 304 Not Modified\r\n\r\n", record={"etag": '"e"', "last_modified": 99.0, "digest": b"x"}
+    )
+    assert (access.outcome, access.etag, access.last_modified) == (Outcome.NOT_MODIFIED, '"e"', 99.0)
+
+
+@pytest.mark.parametrize(("age", "kept"), [(0, False), (1, False), (2, True), (1000, True)])
+async def test_a_date_alone_is_trusted_when_it_is_old_enough(age, kept):
+    dates = f"Date: {formatdate(1e9, usegmt=True)}\r\nLast-Modified: {formatdate(1e9 - age, usegmt=True)}\r\n"
+    alone = await raw(OK + HTML + dates.encode() + b"\r\nfine")
+    assert alone.last_modified == (1e9 - age if kept else None)
+    with_etag = await raw(OK + HTML + dates.encode() + b'ETag: "e"\r\n\r\nfine')
+    assert with_etag.last_modified == 1e9 - age
 
 
 async def test_without_a_copy_no_conditional_access(demo, accessor):
@@ -139,14 +158,15 @@ async def test_retry_after_is_reported(demo, accessor):
     assert (await accessor.access(page(demo.trouble("busy-date")))).retry_after == pytest.approx(5.0, abs=1.5)
 
 
-async def test_a_bomb_costs_little_memory(demo, accessor):
-    import resource
-
-    await accessor.access(page(demo.trouble("gzip-bomb")))  # the server makes it once
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    access = await accessor.access(page(demo.trouble("gzip-bomb")))
+@pytest.mark.parametrize(("name", "encoding"), [("gzip-bomb", "gzip"), ("brotli-bomb", "br")])
+async def test_a_bomb_costs_little_memory(demo, accessor, name, encoding):
+    bomb(encoding)  # made before memory is watched
+    tracemalloc.start()
+    access = await accessor.access(page(demo.trouble(name)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
     assert access.outcome is Outcome.UNREADABLE
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # KiB; the bomb has 200 MB
+    assert peak < 20_000_000  # the bomb has 200 MB, the cap is 2 MB
 
 
 async def test_moved_names_the_new_place(demo, accessor):
@@ -306,7 +326,7 @@ async def test_bandwidth_ceiling_holds_on_average(demo):
     assert paid / 40_000 <= elapsed <= paid / 40_000 + 1.0
 
 
-async def raw(answer, options=QUICK, name="127.0.0.1"):
+async def raw(answer, options=QUICK, name="127.0.0.1", record=None):
     """Access a server that answers these bytes, whatever it is asked."""
 
     async def serve(reader, writer):
@@ -320,7 +340,7 @@ async def raw(answer, options=QUICK, name="127.0.0.1"):
     url = f"http://{name}:{server.sockets[0].getsockname()[1]}/"
     options = dataclasses.replace(options, obey_exclusion=False)
     accessor = HttpAccessor(options, clock=RealClock(), guard=Guard.of(seeds=[url]))
-    access = await accessor.access(page(url))
+    access = await accessor.access(page(url, **(record or {})))
     await accessor.close()
     server.close()
     return access

@@ -74,6 +74,28 @@ def test_retry_after_closes_the_site(clock):
     assert politeness.closed_until("b") == -math.inf
 
 
+def test_busy_again_after_its_own_time_doubles_ours(clock):
+    politeness = polite(clock, backoff_seconds=10)
+    waits = []
+    for _ in range(4):
+        politeness.begin("a")
+        politeness.end("a", access(Outcome.BUSY, retry_after=2.0, status=429))
+        waits.append(politeness.ready_at("a") - clock.now)
+        clock.now = politeness.ready_at("a")
+    assert waits[0] == 2
+    assert all(10 * 2**n <= wait <= 12 * 2**n for n, wait in enumerate(waits[1:], start=1))
+
+
+@pytest.mark.parametrize("outcome", [Outcome.BUSY, Outcome.FAILED])
+def test_accesses_that_ran_side_by_side_count_once(clock, outcome):
+    politeness = polite(clock, min_delay_seconds=0, max_concurrency=50, site_failures=1, backoff_seconds=10)
+    for _ in range(50):
+        politeness.begin("a")
+    for _ in range(50):
+        politeness.end("a", access(outcome))
+    assert politeness.ready_at("a") <= clock.now + 12
+
+
 def test_busy_without_retry_after_doubles(clock):
     politeness = polite(clock, backoff_seconds=10)
     waits = []

@@ -199,6 +199,14 @@ def test_endless_calendars_sessions_and_numbers_are_bounded():
     assert bounded(Traps(options), (f"http://example.org/a?x={n}&y=1" for n in range(15))) == 15
 
 
+def test_a_page_counts_once_however_often_it_is_found():
+    traps = Traps(TrapOptions(max_query_pages=2))
+    urls = ["http://example.org/?a=1", "http://example.org/?a=2"] * 5
+    assert bounded(traps, urls) == 10
+    assert traps.admit("http://example.org/?a=3")
+    assert bounded(traps, urls) == 10
+
+
 def test_impossible_trap_options():
     with pytest.raises(ConfigError, match="max_segments"):
         TrapOptions(max_segments=0)

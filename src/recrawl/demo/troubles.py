@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import struct
-import zlib
 from collections.abc import Awaitable, Callable
 from email.utils import formatdate
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from aiohttp import web
+
+from recrawl.demo.bombs import bomb
 
 if TYPE_CHECKING:
     from recrawl.demo.web import DemoWeb
@@ -24,7 +23,6 @@ Handler = Callable[["DemoWeb", web.Request], Awaitable[web.StreamResponse]]
 __all__ = ["TROUBLES", "trouble_path"]
 
 TROUBLES: dict[str, Handler] = {}
-_BOMB_BYTES = 200_000_000
 _PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(1000)
 
 
@@ -231,37 +229,21 @@ async def _endless(_: DemoWeb, request: web.Request) -> web.StreamResponse:
         await response.write(piece)
 
 
-def _gzip_bomb() -> bytes:
-    block = b"<p>boom " * 125_000
-    count = _BOMB_BYTES // len(block)
-    engine = zlib.compressobj(9, wbits=-15)
-    # After a full flush nothing refers back, so the same bytes may be written again and again.
-    piece = engine.compress(block) + engine.flush(zlib.Z_FULL_FLUSH)
-    check = 0
-    for _ in range(count):
-        check = zlib.crc32(block, check)
-    tail = engine.flush() + struct.pack("<II", check, count * len(block))
-    return b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff" + piece * count + tail
-
-
-_bombs: dict[str, bytes] = {}
+async def _bomb(encoding: str) -> web.StreamResponse:
+    body = await asyncio.to_thread(bomb, encoding)
+    return web.Response(body=body, content_type="text/html", headers={"Content-Encoding": encoding})
 
 
 @_trouble("gzip-bomb")
-async def _bomb_gzip(_demo: DemoWeb, _: web.Request) -> web.StreamResponse:
+async def _bomb_gzip(*_: object) -> web.StreamResponse:
     """200 MB of text in 200 KB of gzip."""
-    if "gzip" not in _bombs:
-        _bombs["gzip"] = await asyncio.to_thread(_gzip_bomb)
-    return web.Response(body=_bombs["gzip"], content_type="text/html", headers={"Content-Encoding": "gzip"})
+    return await _bomb("gzip")
 
 
 @_trouble("brotli-bomb")
-async def _bomb_brotli(_demo: DemoWeb, _: web.Request) -> web.StreamResponse:
+async def _bomb_brotli(*_: object) -> web.StreamResponse:
     """The same in Brotli: a few hundred bytes."""
-    if "br" not in _bombs:
-        compress = import_module("brotli").compress  # comes with aiohttp; has no types
-        _bombs["br"] = await asyncio.to_thread(compress, b"<p>boom " * (_BOMB_BYTES // 8), quality=1)
-    return web.Response(body=_bombs["br"], content_type="text/html", headers={"Content-Encoding": "br"})
+    return await _bomb("br")
 
 
 _fixed(  # compressed twice, and says so

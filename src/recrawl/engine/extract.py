@@ -48,8 +48,8 @@ _ARTICLE_HEADERS = "main header, article header, [role=main] header"
 _MAIN = "main, [role=main]"
 # Tags that end a line: all but those of elements inside a line. Serialised, texts and attributes have < and > escaped.
 _BLOCK = re.compile(
-    r"<(?!/?(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|label|mark|nobr|q|s|samp|small|"
-    r"span|strike|strong|sub|sup|time|tt|u|var|wbr)[ >])[^>]*>"
+    r"(<(?!/?(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|label|mark|nobr|q|s|samp|small|"
+    r"span|strike|strong|sub|sup|time|tt|u|var|wbr)[ >])[^>]*>)"
 )
 _TAG = re.compile(r"<[^>]*>")
 _SCRIPT_ROOTS = "#root, #app, #__next, #__nuxt, #___gatsby, app-root, [ng-app], [data-reactroot]"
@@ -254,14 +254,23 @@ def _content_nodes(tree: LexborHTMLParser, options: ExtractOptions) -> list[Lexb
 
 
 def _text_of(node: LexborNode) -> str:
-    """Text of an element, a line for each block."""
+    """Text of an element, a line for each block; preformatted text keeps its lines."""
     lines = []
-    for block in filter(None, _BLOCK.split(node.html or "")):
-        line = _TAG.sub("", block) if "<" in block else block
+    pieces = _BLOCK.split(node.html or "")
+    for place in range(0, len(pieces), 2):
+        piece = pieces[place]
+        if not piece:
+            continue
+        line = _TAG.sub("", piece) if "<" in piece else piece
         if "&" in line:
             line = html.unescape(line)
+        if place and pieces[place - 1].startswith("<pre"):
+            line = "\n".join(part for row in line.splitlines() if (part := row.rstrip()))
         # Most lines are clean already; to look is quicker than to take apart and join.
-        line = line.strip() if line.isprintable() and "  " not in line else " ".join(line.split())
+        elif line.isprintable() and "  " not in line:
+            line = line.strip()
+        else:
+            line = " ".join(line.split())
         if line:
             lines.append(line)
     return "\n".join(lines)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -98,7 +98,11 @@ class HttpAccessor:
     async def access(self, page: PageRecord) -> Access:
         """Access a page, conditionally when its etag or date is known."""
         errand = _Errand(True, self.options.max_body_bytes, self.options.max_redirects, _conditional(page))
-        return await self._run(page.url, errand)
+        access = await self._run(page.url, errand)
+        if access.outcome is Outcome.NOT_MODIFIED:  # 304 need not repeat what is known
+            known = page.last_modified if access.last_modified is None else access.last_modified
+            access = replace(access, etag=access.etag or page.etag, last_modified=known)
+        return access
 
     async def read(self, url: str, max_bytes: int, *, cut: bool = False) -> Access:
         """Read a file that tells of pages, of any type; exclusion is not asked, addresses are guarded."""
@@ -287,7 +291,13 @@ def _validators(response: aiohttp.ClientResponse) -> dict[str, Any]:
     etag = response.headers.get("ETag")
     if etag is not None and (len(etag) > 512 or not etag.isprintable()):
         etag = None
-    return {"etag": etag, "last_modified": parse_date(response.headers.get("Last-Modified", ""))}
+    modified = parse_date(response.headers.get("Last-Modified", ""))
+    if etag is None and modified is not None:
+        # RFC 9110, 8.8.2.2: a page may change twice within a second, and its date would not tell. Ask in full then.
+        date = parse_date(response.headers.get("Date", ""))
+        if date is not None and modified >= date - 1:
+            modified = None
+    return {"etag": etag, "last_modified": modified}
 
 
 def _failure(error: Exception) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class PolitenessOptions:
     max_crawl_delay_seconds: float = 60.0  # a robots.txt may ask for more; it gets this
     backoff_seconds: float = 30.0  # after the first failure; doubled by each further one
     max_backoff_seconds: float = 24 * 3600.0
-    site_failures: int = 3  # in a row, before a site is left alone for a while
+    site_failures: int = 5  # in a row, before a site is left alone for a while
 
     def __post_init__(self) -> None:
         _positive(self, "max_concurrency", "backoff_seconds", "max_backoff_seconds", "site_failures")
@@ -103,7 +103,7 @@ class ExtractOptions:
         str, ...
     ] = ()  # regular expressions: what they match may change without the page having changed
     max_text_characters: int = 2_000_000
-    max_links: int = 5_000
+    max_links: int = 50_000
 
     def __post_init__(self) -> None:
         _positive(self, "max_text_characters", "max_links")

@@ -30,6 +30,8 @@ _SITE_IS_UP = {
     Outcome.UNREADABLE,
     Outcome.NEEDS_SCRIPT,
 }
+# A 500 is the page's own trouble; these, like no answer at all, are the site's.
+_GATEWAY = {502, 504, *range(520, 525)}
 
 
 @dataclass
@@ -47,9 +49,9 @@ class _Site:
 class Politeness:
     """Minimum delay, concurrency and back-off of each site; back-off of each page.
 
-    A site that says it is busy (429, 503) is left alone for its Retry-After, and at least for the back-off; one that
-    fails several times in a row likewise. Each further time doubles the back-off. Waiting times are spread by up to
-    a fifth, so that pages that failed together do not come back together.
+    A site that says it is busy (429, 503) is left alone for its Retry-After; one that does not say for how long, or
+    fails several times in a row, for the back-off, which doubles each time that the site is no better after it.
+    Waiting times are spread by up to a fifth, so that pages that failed together do not come back together.
     """
 
     clock: Clock
@@ -78,14 +80,30 @@ class Politeness:
         if access is None:
             return
         if access.outcome is Outcome.BUSY:
-            known.busy += 1
-            self._close(known, max(access.retry_after or 0.0, self.backoff(known.busy)))
-        elif access.outcome is Outcome.FAILED and (access.status is None or access.status >= 500):
-            known.failures += 1
-            if known.failures >= self.options.site_failures:
-                self._close(known, self.backoff(known.failures - self.options.site_failures + 1))
+            self._busy(known, access.retry_after)
+        elif access.outcome is Outcome.FAILED and (access.status is None or access.status in _GATEWAY):
+            self._failed(known)
         elif access.outcome in _SITE_IS_UP:
             known.failures = known.busy = 0
+
+    def _busy(self, known: _Site, retry_after: float | None) -> None:
+        """The site's own word counts; our back-off when it says nothing, or is busy again after that time."""
+        if not self._is_closed(known):  # accesses that ran side by side all hear the same: it counts once
+            known.busy += 1
+            if retry_after is None or known.busy > 1:
+                self._close(known, self.backoff(known.busy))
+        if retry_after is not None:
+            self._close(known, retry_after)
+
+    def _failed(self, known: _Site) -> None:
+        if self._is_closed(known):
+            return
+        known.failures += 1
+        if known.failures >= self.options.site_failures:
+            self._close(known, self.backoff(known.failures - self.options.site_failures + 1))
+
+    def _is_closed(self, known: _Site) -> bool:
+        return known.closed_until > self.clock.monotonic()
 
     def ask_delay(self, site: str, seconds: float | None) -> None:
         """Take a crawl-delay into account; the longer of it and the setting counts."""

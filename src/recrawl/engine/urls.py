@@ -280,7 +280,7 @@ _VALUES = re.compile(r"=[^&]*")
 
 @dataclass
 class Traps:
-    """Counts pages that look alike, and refuses them beyond a bound. Feed it every page once.
+    """Counts pages that look alike, and refuses them beyond a bound. A page that was admitted stays so.
 
     >>> traps = Traps(TrapOptions(max_dated_pages=2))
     >>> [traps.admit(f"http://example.org/calendar?month={m}") is None for m in range(1, 5)]
@@ -291,6 +291,7 @@ class Traps:
 
     options: TrapOptions = field(default_factory=TrapOptions)
     shapes: Counter[str] = field(default_factory=Counter)
+    _admitted: set[int] = field(default_factory=set, repr=False)  # hashes: a page costs little
 
     def admit(self, url: str) -> str | None:
         """None when the page may be added; otherwise why not."""
@@ -300,9 +301,12 @@ class Traps:
         shape, bound = self._shape(url)
         if shape is None:
             return None
+        if hash(url) in self._admitted:
+            return None
         if self.shapes[shape] >= bound:
             return f"more than {bound} pages that differ in numbers or parameters only"
         self.shapes[shape] += 1
+        self._admitted.add(hash(url))
         return None
 
     def shape_of_trap(self, url: str) -> str | None:
