@@ -77,9 +77,7 @@ class Settings:
     weights_file: str = _option("", "CSV with columns page and weight")
     data: str = _option("recrawl-data", "directory of the store and the index")
     # Which page next.
-    policy: str = _option(
-        "optimal", "rule of the schedule", choices=("optimal", "poisson", "uniform", "proportional")
-    )
+    policy: str = _option("optimal", "rule of the schedule", choices=("optimal", "uniform", "proportional"))
     budget: str = _option(
         "", "most accesses per time, such as 5/s, 20000/h, 100000/d; none: as fast as polite"
     )
