@@ -13,13 +13,16 @@ import json
 import tempfile
 import time
 from collections import defaultdict
+from typing import TYPE_CHECKING
 
 from recrawl.assemble import engine_of
 from recrawl.demo import DemoOptions, DemoWeb
-from recrawl.engine.protocols import Accessor
 from recrawl.engine.records import Access, Outcome, PageRecord
 from recrawl.revisit import Pages, budget_curve
 from recrawl.settings import Settings
+
+if TYPE_CHECKING:
+    from recrawl.engine.protocols import Accessor
 
 _GOOD = (Outcome.CONTENT, Outcome.NOT_MODIFIED)
 

@@ -39,6 +39,7 @@ __all__ = ["Engine"]
 
 _log = logging.getLogger(__name__)
 _LAG_SECONDS = 0.5
+_PLANNED_FIRST = 20_000
 _LOOK_SECONDS = 0.2  # between two questions whether a plan is wanted
 
 
@@ -119,8 +120,10 @@ class Engine:
             await asyncio.to_thread(warm_kernels)
         self.replayed = await self.follower.catch_up()
         await self._load()
-        if len(self.scheduler):
+        self.scheduler.order_by_last_access()
+        if 0 < len(self.scheduler) <= _PLANNED_FIRST:  # for more, robots need not wait
             await self._replan()
+        self.measures.restart()
         self.controller.attach()
         self.running = True
 

@@ -141,7 +141,7 @@ class Scheduler:
         return len(fresh)
 
     def load(self, columns: PageColumns) -> int:
-        """Take many pages from the store before anything runs; a plan must follow, which puts them in order."""
+        """Take many pages from the store before anything runs; `order_by_last_access` or a plan must follow."""
         chosen = [place for place, state in enumerate(columns.state) if state in _SCHEDULED]
         if len(chosen) < len(columns.state):
             columns = PageColumns(*([getattr(columns, f.name)[i] for i in chosen] for f in fields(columns)))
@@ -155,7 +155,13 @@ class Scheduler:
                 heapq.heappush(self._later, (retry_at, int(slots[place]), float(due[place])))
                 due[place] = math.nan
         self.table.due[slots] = due
+        self._counts.added += slots.size
         return int(slots.size)
+
+    def order_by_last_access(self) -> None:
+        """Put pages that were loaded in a first order, until there is a plan."""
+        if len(self.table):
+            self._sites.rebuild()
 
     def remove(self, url: str) -> None:
         """Take a page out of the schedule."""
