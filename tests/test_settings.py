@@ -1,5 +1,7 @@
 """Settings: where they come from, and what is refused."""
 
+from pathlib import Path
+
 import pytest
 
 from recrawl.errors import ConfigError
@@ -66,3 +68,11 @@ def test_every_setting_is_described_and_names_its_unit():
     for name in ("lease", "replan", "grace", "backoff"):
         assert any(row[0] == f"{name}_seconds" for row in rows)
     assert Settings().budget_per_second is None
+
+
+def test_the_documentation_lists_every_setting_as_it_is():
+    text = (Path(__file__).parent.parent / "docs" / "run.md").read_text(encoding="utf-8")
+    for name, default, allowed, about in describe():
+        cells = [f"`{name}`", default, allowed, about]
+        row = "|" + "|".join(f" {cell} " if cell else " " for cell in cells) + "|"
+        assert row in text.splitlines(), row
