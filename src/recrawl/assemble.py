@@ -54,6 +54,10 @@ class RunScope:
         known = self.known()
         return url in known or (len(known) < self.max_pages and self.traps.admit(url) is None)
 
+    def note(self, url: str) -> None:
+        """A page that was admitted by an earlier run counts too."""
+        self.traps.admit(url)
+
     def site_of(self, url: str) -> str:
         """The site of a page."""
         return site_of(url)

@@ -103,6 +103,9 @@ class Anywhere:
     def admits(self, _url, _depth):
         return True
 
+    def note(self, _url):
+        pass
+
     def site_of(self, url):
         return url.split("/")[2]
 

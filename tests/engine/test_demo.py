@@ -137,3 +137,19 @@ async def test_site_away_for_a_while(tmp_path):
         assert all(page.digest is not None and page.state is State.KNOWN for page in away)
         assert engine.measures.outcomes["busy"] < 40  # left alone, while the other site goes on
         assert engine.measures.outcomes["not_modified"] > 50
+
+
+async def test_traps_of_earlier_runs_count(tmp_path):
+    async with DemoWeb(DemoOptions(sites=1, pages_per_site=30, mean_rate_per_second=0.0)) as demo:
+        settings = Settings(seeds=tuple(demo.seeds), data=str(tmp_path), **FAST)
+        await run(settings, 10.0, lambda e: e.measures.findings["added"] >= 30)
+        engine, *_ = await run(settings, 1.5)
+        assert sum(engine.world.admission.traps.shapes.values()) >= 25
+
+
+async def test_large_pages_are_parsed_elsewhere(tmp_path):
+    async with DemoWeb(DemoOptions(sites=1, pages_per_site=4, page_bytes=30_000)) as demo:
+        settings = Settings(seeds=tuple(demo.seeds), data=str(tmp_path), large_page_bytes=10_000, **FAST)
+        engine, pages, *_ = await run(settings, 15.0, lambda e: e.measures.findings["added"] >= 4)
+        assert engine.world.extract._processes is not None
+        assert sum(page.digest is not None for page in pages) == 4

@@ -20,6 +20,9 @@ class Admission(Protocol):
     def admits(self, url: str, depth: int) -> bool:
         """Whether a page, so many links from a seed, belongs to the run and is no trap."""
 
+    def note(self, url: str) -> None:
+        """A page that was admitted by an earlier run counts too."""
+
     def site_of(self, url: str) -> str:
         """The site of a page."""
 

@@ -171,6 +171,7 @@ class Engine:
         group.create_task(every(behaviour.status_seconds, self._note_status), name="status")
         group.create_task(every(60.0, self._save), name="saver")
         group.create_task(self._measure_lag(), name="lag")
+        group.create_task(self._note_known(list(self.scheduler.table.slot)), name="known pages")
         group.create_task(self._discover(), name="discovery")
         if behaviour.budget is None and behaviour.batch == 1:
             group.create_task(every(1.0, self.tuning.consider), name="tuning")
@@ -178,6 +179,15 @@ class Engine:
     async def _every(self, seconds: float, what: Callable[[], Awaitable[object]]) -> None:
         while not await wait_until_set(self._helpers_stop, self.world.clock, seconds):
             await what()
+
+    async def _note_known(self, urls: list[str]) -> None:
+        """Let pages of earlier runs count for the bounds against traps, a few at a time."""
+        for place, url in enumerate(urls):
+            self.world.admission.note(url)
+            if place % 1000 == 999:
+                await asyncio.sleep(0)
+                if self._helpers_stop.is_set():
+                    return
 
     async def _measure_lag(self) -> None:
         # Real time on purpose: it is the event loop that is measured.
