@@ -227,7 +227,7 @@ def behaviour_of(settings: Settings) -> Behaviour:
     """How the engine is to behave."""
     from recrawl.control import Policy
 
-    one_by_one = settings.control != "fixed" or bool(settings.service_delay)
+    one_by_one = settings.control in ("thresholds", "auto") or bool(settings.service_delay)
     return Behaviour(
         scheduler=SchedulerSettings(
             policy=settings.policy,  # type: ignore[arg-type]

@@ -92,7 +92,10 @@ class Settings:
     # How many robots.
     robots: int = _option(16, "most robots", low=1, high=10_000)
     control: str = _option(
-        "fixed", "how the number of active robots is found", choices=("fixed", "thresholds", "auto")
+        "guarded",
+        "number of active robots: as many as there is room for in the buffer, always the same, by thresholds, or found "
+        "while running",
+        choices=("guarded", "fixed", "thresholds", "auto"),
     )
     modes: tuple[int, ...] = _option((), "with control = thresholds: numbers of robots, from most to fewest")
     thresholds: tuple[int, ...] = _option(
@@ -169,7 +172,7 @@ class Settings:
         if self.control == "auto" and self.budget:
             raise ConfigError(
                 "control: 'auto' needs a run without a budget; with one, accesses are paced and the controller only "
-                "guards the buffer: use fixed or thresholds"
+                "guards the buffer: use guarded or thresholds"
             )
         if self.control in ("auto", "thresholds") and self.batch_pages > 1:
             raise ConfigError(

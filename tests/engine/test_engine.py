@@ -99,7 +99,7 @@ async def test_a_full_buffer_loses_pages_and_accesses_them_again(clock):
         await clock.sleep(0.2)
 
     web = Web(clock, texts(), exponential=True)
-    subject = engine(clock, web, URLS, capacity=2, delay=slow, batch=1, robots=4)
+    subject = engine(clock, web, URLS, capacity=2, delay=slow, batch=1, robots=4, control="fixed")
     await run_for(subject, clock, 20.0)
     queue = subject.measures.queue()
     assert queue["loss"].value > 0.5

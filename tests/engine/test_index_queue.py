@@ -33,6 +33,7 @@ def world(access_seconds, seed=1, **behaviour):
         "batch": 1,
         "robots": ROBOTS,
         "costs": COSTS,
+        "control": "fixed",
         "warm": False,
         "replan_seconds": 1e6,
     }

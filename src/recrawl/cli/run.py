@@ -48,7 +48,9 @@ def run(
         str | None, typer.Option(metavar="NAME", help="optimal, uniform or proportional.")
     ] = None,
     robots: Annotated[int | None, typer.Option(metavar="N", help="Most robots.")] = None,
-    control: Annotated[str | None, typer.Option(metavar="HOW", help="fixed, thresholds or auto.")] = None,
+    control: Annotated[
+        str | None, typer.Option(metavar="HOW", help="guarded, fixed, thresholds or auto.")
+    ] = None,
     contact: Annotated[
         str | None, typer.Option(metavar="WHO", help="URL or mail address for the sites' operators.")
     ] = None,

@@ -91,7 +91,9 @@ class Engine:
         behaviour, capacity = self.behaviour, self.world.buffer.capacity
         if behaviour.policy is not None:
             return switched(behaviour.policy, capacity)
-        if behaviour.budget is not None or behaviour.control == "auto":
+        if behaviour.control == "auto":  # a start that shows how deliveries grow with the robots
+            return tuple(max(1, number) for number in guarded(behaviour.robots, capacity))
+        if behaviour.control == "guarded" or behaviour.budget is not None:
             return guarded(behaviour.robots, capacity)
         return fixed(behaviour.robots, capacity)
 

@@ -50,7 +50,7 @@ class Behaviour:
     costs: CostSettings = field(default_factory=CostSettings)
     budget: float | None = None  # accesses per second
     robots: int = 16
-    control: str = "fixed"  # fixed, thresholds, auto
+    control: str = "guarded"  # guarded, fixed, thresholds, auto
     policy: Policy | None = None  # with thresholds
     obsolete_after: float = math.inf
     deterministic: bool = False

@@ -29,7 +29,7 @@ def _asked(page: PageRecord) -> PageRecord:
 
 
 class Robots:
-    """A pool of robots, of which the first `active` ones work; a robot switched off finishes its access.
+    """A pool of robots, of which `active` work; a robot switched off finishes its access, and counts until then.
 
     Parameters
     ----------
@@ -57,41 +57,53 @@ class Robots:
         self.in_flight: dict[str, PageRecord] = {}
         self.active = 0
         self.waiting = 0  # robots that are switched on and have nothing to access
-        self._switches = [asyncio.Event() for _ in range(number)]
+        self._working = 0  # robots that access a page or wait for one
+        self._room = asyncio.Event()  # one more robot may work
         self._stopping = False
         self.on_wait: Callable[[], None] = lambda: None
         self.on_access: Callable[[Access], None] = lambda _access: None
 
     def start(self, group: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         """Make the tasks."""
-        return [group.create_task(self._run(place), name=f"robot {place}") for place in range(self.number)]
+        return [group.create_task(self._run(), name=f"robot {place}") for place in range(self.number)]
 
     def switch(self, number: int) -> None:
         """Let this many robots work."""
         self.active = min(max(number, 0), self.number)
-        for place, switch in enumerate(self._switches):
-            if place < self.active:
-                switch.set()
-            elif not self._stopping:
-                switch.clear()
+        if self._working < self.active:
+            self._room.set()
 
     def stop(self) -> None:
         """Let every robot finish its access and leave."""
         self._stopping = True
-        for switch in self._switches:
-            switch.set()
+        self._room.set()
 
-    async def _run(self, place: int) -> None:
+    async def _run(self) -> None:
         while not self._stopping:
-            await self._switches[place].wait()
-            ticket = await self._wait_for_page()
-            if ticket is None:
-                return
-            if place >= self.active or self._stopping:  # switched off while waiting
-                self._scheduler.ended(ticket.site, None)
-                self._scheduler.put_back(ticket.url, tried=False)
+            if self._working >= self.active:
+                self._room.clear()
+                await self._room.wait()
                 continue
+            self._working += 1
+            try:
+                if not await self._work():
+                    return
+            finally:
+                self._working -= 1
+                if self._working < self.active:
+                    self._room.set()
+
+    async def _work(self) -> bool:
+        """One page; whether there may be more."""
+        ticket = await self._wait_for_page()
+        if ticket is None:
+            return False
+        if self._working > self.active or self._stopping:  # switched off while waiting
+            self._scheduler.ended(ticket.site, None)
+            self._scheduler.put_back(ticket.url, tried=False)
+        else:
             await self._access(ticket)
+        return True
 
     async def _wait_for_page(self) -> Ticket | None:
         self.waiting += 1
