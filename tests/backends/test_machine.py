@@ -148,4 +148,4 @@ class TestStores(Stores.TestCase):
 
 @pytest.mark.slow
 class TestStoresLong(Stores.TestCase):
-    settings = settings(max_examples=500, stateful_step_count=50, deadline=None, derandomize=False)
+    settings = settings(max_examples=150, stateful_step_count=40, deadline=None, derandomize=False)

@@ -1,6 +1,5 @@
 """What every store does: one suite, the memory store is the reference."""
 
-import asyncio
 from dataclasses import fields
 
 import pytest
@@ -370,36 +369,6 @@ class TestValues:
             "changes": 1,
             "revisions": 4,
         }
-
-
-class TestManyAtOnce:
-    async def test_writers_at_the_same_time(self, store, make):
-        names = [f"p{n}" for n in range(200)]
-        added = await asyncio.gather(*(store.add([make.page(name)]) for name in names))
-        assert sum(map(len, added)) == 200
-        await asyncio.gather(*(store.record([make.finding(name, text=name)]) for name in names))
-        entries = await store.revisions(0, 1000)
-        assert [entry.number for entry in entries] == list(range(1, 201))
-        assert {entry.url for entry in entries} == {URL(name) for name in names}
-
-    async def test_one_of_them_fails_alone(self, store, make):
-        await store.add([make.page("a"), make.page("b")])
-        results = await asyncio.gather(
-            store.record([make.finding("a", text="1")]),
-            store.record([make.finding("z", text="2")]),
-            store.record([make.finding("b", text="3")]),
-            return_exceptions=True,
-        )
-        assert [type(result) for result in results] == [list, StoreError, list]
-        assert await kinds(store) == [("added", "a"), ("added", "b")]
-
-    async def test_reading_while_writing(self, store, make):
-        await store.add([make.page(f"p{n}") for n in range(50)])
-        seen = 0
-        async for page in store.pages():
-            await store.add([make.page(page.url[-2:] + "-more")])
-            seen += 1
-        assert seen >= 50
 
 
 async def test_a_closed_store_says_so(store_url, make):
