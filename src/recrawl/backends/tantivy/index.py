@@ -53,7 +53,8 @@ _MEANINGS = {
     "Permission": "could not be written: the directory is read-only",
     "Read-only": "could not be written: the disk is read-only",
 }
-_SIGNS_OF_DAMAGE = ("orrupt", "Footer", "FileDoesNotExist", "deserialize")
+# A file that is already there was left by an engine that was killed while it committed.
+_SIGNS_OF_DAMAGE = ("orrupt", "Footer", "FileDoesNotExist", "FileAlreadyExists", "deserialize")
 
 T = TypeVar("T")
 
