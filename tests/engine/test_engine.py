@@ -182,4 +182,4 @@ async def test_thresholds_switch_robots(clock):
     )
     await run_for(subject, clock, 10.0)
     assert subject.controller.table == (4, 4, 4, 1, 1, 1, 1, 1, 1)
-    assert 1.0 <= subject.measures.queue()["active_robots"].value < 2.0
+    assert 1.0 <= subject.final[0]["active_robots"].value < 2.0

@@ -72,7 +72,7 @@ def close(estimate, predicted):
 
 async def test_fixed_robots_match_the_model():
     subject = await measured(0.8, 1200, robots=1)
-    queue = subject.measures.queue()
+    queue, _ = subject.final
     predicted = measure(model(0.8), Policy((1,)))
     assert close(queue["loss"], predicted.loss)
     assert close(queue["starvation"], predicted.starvation)
@@ -81,7 +81,7 @@ async def test_fixed_robots_match_the_model():
 
 async def test_obsolescence_matches_the_model():
     subject = await measured(0.8, 1200, obsolete_after=2.0, robots=1)
-    queue = subject.measures.queue()
+    queue, _ = subject.final
     predicted = measure(model(0.8, 2.0), Policy((1,)))
     assert close(queue["loss"], predicted.loss)
     assert close(queue["obsolete"], predicted.obsolete)
@@ -97,7 +97,7 @@ async def test_thresholds_against_the_model(access_seconds, record_property):
     policy = best.best.policy if len(best.best.modes) > 1 else Policy((ROBOTS, 1), (0,))
     predicted = measure(queue_model, policy)
     subject = await measured(access_seconds, 21_000, control="thresholds", policy=policy)
-    queue, total = subject.measures.queue(), subject.measures.total()
+    queue, total = subject.final
     assert total.arrived >= 20_000
     report = {
         "policy": [policy.modes, policy.thresholds],
@@ -114,7 +114,7 @@ async def test_thresholds_against_the_model(access_seconds, record_property):
     fixed = []
     for number in range(1, ROBOTS + 1):
         other = await measured(access_seconds, 20_000 // number, robots=number, seed=3)
-        fixed.append(cost(other.measures.queue(), other.measures.total()))
+        fixed.append(cost(*other.final))
     sys.stderr.write(f"cost of fixed numbers, measured: {fixed}\n")
     assert cost(queue, total) < min(fixed)
 
