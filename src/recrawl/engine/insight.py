@@ -122,12 +122,15 @@ class Insight:
         return found
 
     def rated(self, records: Sequence[PageRecord]) -> Pages:
-        """Pages as the theory takes them, with the mean rates that are believed."""
+        """Pages as the theory takes them, with the typical rates that are believed.
+
+        Mean rates would be those of the prior's upper tail as long as little has been seen.
+        """
         from recrawl.revisit import Pages
 
         table = self._table(records)
         slots = np.array([table.slot[record.url] for record in records])
-        return Pages(table.belief.mean_rate(slots), table.weight[slots])
+        return Pages(table.belief.typical_rate(slots), table.weight[slots])
 
     def budgets(
         self, records: Sequence[PageRecord], total: int, factors: Sequence[float]
