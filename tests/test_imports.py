@@ -26,7 +26,22 @@ ALLOWED = {
     "simulate": [*THEORY, "_compiled"],
     "papers": [*THEORY, "simulate", "_compiled"],
     "tables": [*THEORY, "simulate"],
-    "cli": [*THEORY, "simulate", "papers", "tables", "_version"],
+    "demo": ["errors", "laws"],
+    "engine": [*THEORY, "simulate", "_version"],
+    "backends": ["errors", "engine"],
+    "settings": ["errors"],
+    "assemble": ["errors", "settings", "engine", "backends", *THEORY],
+    "cli": [
+        *THEORY,
+        "simulate",
+        "papers",
+        "tables",
+        "_version",
+        "engine",
+        "backends",
+        "settings",
+        "assemble",
+    ],
     "__main__": ["cli"],
 }
 

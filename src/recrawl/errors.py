@@ -7,6 +7,7 @@
     ├── ConfigError (also a ValueError)    a setting or an option that makes no sense
     ├── NotConverged                       a numerical method that did not reach its accuracy
     ├── StoreError                         the store of pages failed
+    │   └── IndexDamaged                   the index cannot be read; it is rebuilt from the store
     ├── AccessError                        a page could not be accessed
     └── MissingExtra (also an ImportError) an optional dependency is not installed
 """
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AccessError",
     "ConfigError",
+    "IndexDamaged",
     "InvalidModel",
     "MissingExtra",
     "NotConverged",
@@ -48,6 +50,10 @@ class NotConverged(RecrawlError):
 
 class StoreError(RecrawlError):
     """The store of pages could not be read or written."""
+
+
+class IndexDamaged(StoreError):
+    """The files of an index are damaged; the store has every text to build it anew."""
 
 
 class AccessError(RecrawlError):

@@ -13,7 +13,23 @@ from typing import Annotated
 import typer
 
 from recrawl._version import __version__
-from recrawl.cli import control, fit, fleet, papers, plan, replay, simulate, simulate_control, simulate_fleet
+from recrawl.cli import (
+    changes,
+    control,
+    explain,
+    fit,
+    fleet,
+    pages,
+    papers,
+    plan,
+    replay,
+    run,
+    search,
+    simulate,
+    simulate_control,
+    simulate_fleet,
+    status,
+)
 from recrawl.errors import ConfigError, InvalidModel, RecrawlError
 
 __all__ = ["app", "main"]
@@ -43,6 +59,8 @@ def _root(
     del version  # answered by its callback
 
 
+for command in (run, search, status, pages, changes, explain):
+    command.register(app)
 plan.register(app)
 fleet.register(app)
 control.register(app)

@@ -174,6 +174,14 @@ class Belief:
             forgetting,
         )
 
+    def evidence(self, slots: ArrayLike) -> NDArray[np.float32]:
+        """Log-likelihoods at the grid's rates, a row for each slot: all that a page's accesses have told."""
+        return self._loglik[self._places(slots)]
+
+    def set_evidence(self, slots: ArrayLike, rows: ArrayLike) -> None:
+        """Go on from log-likelihoods that `evidence` gave."""
+        self._loglik[self._places(slots)] = np.asarray(rows, dtype=np.float32)
+
     # What is believed.
 
     def mean_rate(self, slots: ArrayLike) -> NDArray[np.float64]:
@@ -279,6 +287,13 @@ class Belief:
     def priors(self) -> NDArray[np.float64]:
         """Prior probabilities of the grid's rates, a row for each group."""
         return self._priors * self._ends
+
+    def set_priors(self, priors: ArrayLike) -> None:
+        """Go on from priors that the property `priors` gave."""
+        given = np.array(priors, dtype=np.float64)
+        if given.shape != self._priors.shape or not (given > 0).all():
+            raise InvalidModel(f"priors must be positive, of shape {self._priors.shape}, not {given.shape}")
+        self._priors = given / given.sum(axis=1, keepdims=True) / self._ends
 
     def learn_priors(self, *, strength: float = 10.0, floor: float = 0.02) -> float:
         """Learn every group's prior from the posteriors of its pages, one step of EM; the largest change.

@@ -1,0 +1,5 @@
+"""An index in a directory, by tantivy."""
+
+from recrawl.backends.tantivy.index import TantivyIndex
+
+__all__ = ["TantivyIndex"]

@@ -1,0 +1,163 @@
+"""`recrawl status`: how the engine and its copy are doing."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from recrawl.cli._engine import Data, Json, ago, span, with_data
+
+if TYPE_CHECKING:
+    from recrawl.engine.protocols import Index, Store
+    from recrawl.engine.records import PageRecord
+
+__all__ = ["register"]
+
+_SAMPLE = 20_000  # pages that what-if answers are computed from
+_QUEUE = (
+    ("loss", "loss (per page)"),
+    ("obsolete", "obsolete in buffer (per page)"),
+    ("starvation", "starvation (share of time)"),
+    ("spare", "spare (share of time)"),
+    ("response_time", "response time, s"),
+    ("active_robots", "active robots"),
+    ("mean_pages", "pages in buffer and indexer"),
+)
+
+
+def register(root: typer.Typer) -> None:
+    """Hang the command into the command line."""
+    root.command(epilog="Example: recrawl status --data docs --json")(status)
+
+
+def status(data: Data = Path("recrawl-data"), as_json: Json = False) -> None:
+    """Pages, accesses, expected freshness, budget, robots, buffer, and what twice or half the budget would give."""
+    document = with_data(data, _collect)
+    if as_json:
+        from recrawl.cli._output import print_json
+
+        print_json(document)
+    else:
+        _print(document)
+
+
+async def _collect(store: Store, index: Index) -> dict[str, Any]:
+    import json
+    import os
+
+    from recrawl.engine.insight import Insight
+    from recrawl.engine.records import State
+
+    kept = await store.load("status")
+    engine = json.loads(kept) if kept is not None else None
+    if engine is not None and engine["running"]:
+        engine["running"] = _alive(engine["process"], os)
+    revisions, watermark = await store.last_revision(), await index.watermark()
+    records: list[PageRecord] = []
+    total = 0
+    async for record in store.pages():
+        if record.state is not State.KNOWN:
+            continue
+        total += 1
+        if record.last_access is not None and len(records) < _SAMPLE:
+            records.append(record)
+    insight = await Insight.of(store)
+    pages = insight.pages(records, time.time())
+    weight = sum(page.weight for page in pages)
+    fresh = sum(page.weight * (page.current_probability or 0.0) for page in pages)
+    answers = insight.budgets(records, max(total, 1), (0.5, 1.0, 2.0))
+    return {
+        **await store.statistics(),
+        "uncommitted": revisions - watermark,
+        "expected_freshness": fresh / weight if weight > 0 else None,
+        "budget_per_second": insight.budget,
+        "price": insight.price,
+        "what_if": [
+            {"budget_per_second": answer.budget, "freshness_bound": answer.freshness} for answer in answers
+        ],
+        "engine": engine,
+    }
+
+
+def _alive(process: int, os: Any) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _print(document: dict[str, Any]) -> None:
+    from recrawl.cli._output import print_table, significant
+
+    engine = document["engine"]
+    rows = [
+        [
+            "pages",
+            ", ".join(f"{count:,} {state}" for state, count in document["pages"].items() if count) or "none",
+        ],
+        ["searchable", f"{document['searchable']:,}, {document['uncommitted']:,} revisions uncommitted"],
+        [
+            "accesses",
+            ", ".join(f"{count:,} {name}" for name, count in document["accesses"].items()) or "none",
+        ],
+        ["changes seen", f"{document['changes']:,}"],
+        ["expected freshness", _percent(document["expected_freshness"])],
+        ["budget", f"{significant(document['budget_per_second'])}/s"],
+        ["price of an access", significant(document["price"])],
+    ]
+    for answer in document["what_if"]:
+        rate = significant(answer["budget_per_second"])
+        rows.append([f"freshness bound at {rate}/s", _percent(answer["freshness_bound"])])
+    print_table(["copy", ""], rows, left=2)
+    if engine is None:
+        return
+    print_table(["engine", ""], _engine_rows(engine), left=2)
+    print_table(["index queue", "measured", "± (95 %)", "predicted"], _queue_rows(engine))
+    for warning in engine["control"]["warnings"]:
+        typer.echo(f"recrawl: {warning}", err=True)
+
+
+def _engine_rows(engine: dict[str, Any]) -> list[list[str]]:
+    robots, buffer, delay, lag = (
+        engine["robots"], engine["buffer"], engine["index_delay_seconds"], engine["loop_lag_seconds"],
+    )  # fmt: skip
+    state = "running" if engine["running"] else f"stopped, {ago(engine['time'], time.time())}"
+    rows = [
+        ["state", f"{state}; ran {span(engine['running_seconds'])}"],
+        ["accesses in this run", f"{engine['accesses']:,}, {engine['bytes_received']:,} bytes"],
+        ["findings", ", ".join(f"{count:,} {name}" for name, count in engine["findings"].items()) or "none"],
+        ["policy", engine["policy"]],
+        ["robots", f"{robots['accessing']} accessing, {robots['active']} active, {robots['most']} at most"],
+        ["buffer", f"{buffer['level']} of {buffer['capacity']}"],
+        ["control", f"{engine['control']['control']}; {engine['control']['decision'] or 'no decision'}"],
+        ["index delay", f"p50 {span(delay['p50'])}, p99 {span(delay['p99'])}"],
+        ["event-loop lag", f"p50 {span(lag['p50'])}, p99 {span(lag['p99'])}"],
+    ]
+    if engine["leases_ended"]:
+        rows.append(["leases that ended", f"{engine['leases_ended']:,}"])
+    return rows
+
+
+def _queue_rows(engine: dict[str, Any]) -> list[list[str]]:
+    from recrawl.cli._output import significant
+
+    predicted = engine["control"]["predicted"] or {}
+    return [
+        [
+            label,
+            significant(engine["queue"][name]["value"], 4),
+            significant(engine["queue"][name]["half_width"], 2),
+            significant(predicted.get(name), 4),
+        ]
+        for name, label in _QUEUE
+    ]
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.2f} %"

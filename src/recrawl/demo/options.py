@@ -1,0 +1,56 @@
+"""What the demonstration web is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recrawl.errors import ConfigError
+
+__all__ = ["EXCLUSIONS", "DemoOptions"]
+
+EXCLUSIONS = ("normal", "missing", "disallow", "error", "busy", "hang", "huge", "garbage", "loop")
+
+
+@dataclass(frozen=True)
+class DemoOptions:
+    """Sites, pages, and how they change.
+
+    Rates are changes per second before `speed`, which makes time run faster: with `speed` 3600 a page of one change
+    per hour changes every second.
+    """
+
+    sites: int = 2
+    pages_per_site: int = 1000
+    mean_rate_per_second: float = 1 / 3600
+    log_sd: float = 1.0  # of the lognormal rates; 0: all pages alike
+    speed: float = 1.0
+    seed: int = 1
+    page_bytes: int = 4_000  # 26000 is the size of real pages
+    links_per_page: int = 8
+    etag: bool = True
+    last_modified: bool = True
+    volatile: bool = True  # a clock and an advertisement outside the main content
+    compress: bool = False
+    delay_seconds: float = 0.0  # before each answer
+    crawl_delay_seconds: float | None = None
+    exclusion: str = "normal"
+    sitemaps: bool = True
+    lastmod: bool = True  # in sitemaps
+    troubles: tuple[str, ...] = ()  # names of TROUBLES that the sites link to
+
+    def __post_init__(self) -> None:
+        from recrawl.demo.troubles import TROUBLES
+
+        for name in ("sites", "pages_per_site", "page_bytes"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name}: {getattr(self, name)}; must be 1 or more")
+        for name in ("mean_rate_per_second", "log_sd", "delay_seconds", "links_per_page"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise ConfigError(f"{name}: {getattr(self, name)}; must be 0 or more")
+        if not 0 < self.speed < float("inf"):
+            raise ConfigError(f"speed: {self.speed}; must be above 0")
+        if self.exclusion not in EXCLUSIONS:
+            raise ConfigError(f"exclusion: {self.exclusion!r}; must be one of {', '.join(EXCLUSIONS)}")
+        for trouble in self.troubles:
+            if trouble not in TROUBLES:
+                raise ConfigError(f"troubles: {trouble!r}; must be one of {', '.join(TROUBLES)}")

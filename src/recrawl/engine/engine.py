@@ -1,0 +1,320 @@
+"""The live engine: robots, a finite buffer, an indexer, an index that follows, a plan, a controller.
+
+Tasks live in nested groups; the inner ones end first, so that everything drains: robots finish their accesses, the
+indexer what they brought, the index what was recorded. A signal sets `stopping`; only the grace time cancels.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recrawl.engine.automatic import Log
+from recrawl.engine.conclude import Conclusions
+from recrawl.engine.control_loop import Controller, fixed, guarded, switched
+from recrawl.engine.follower import Follower
+from recrawl.engine.indexer import Indexer
+from recrawl.engine.measures import Measures
+from recrawl.engine.pace import Pace
+from recrawl.engine.queue import IndexQueue
+from recrawl.engine.records import Outcome
+from recrawl.engine.robots import Robots
+from recrawl.engine.scheduler import Scheduler
+from recrawl.engine.tuning import Tuning
+from recrawl.engine.waiting import wait_until_set
+from recrawl.errors import AccessError, InvalidModel
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from recrawl.engine.parts import Behaviour, World
+    from recrawl.engine.records import Access, NewPage, PageRecord
+
+__all__ = ["Engine"]
+
+_log = logging.getLogger(__name__)
+_LAG_SECONDS = 0.5
+_PLANNED_FIRST = 20_000
+_LOOK_SECONDS = 0.2  # between two questions whether a plan is wanted
+
+
+class Engine:
+    """Keeps a searchable copy of pages fresh, until it is told to stop."""
+
+    def __init__(self, world: World, behaviour: Behaviour) -> None:
+        self.world, self.behaviour = world, behaviour
+        clock = world.clock
+        self.measures = Measures(clock)
+        pace = Pace(math.inf if behaviour.budget is None else behaviour.budget, clock.monotonic())
+        self.scheduler = Scheduler(clock, world.politeness, pace, behaviour.scheduler)
+        self.queue = IndexQueue(
+            world.buffer, clock, self.measures, self._returned,
+            behaviour.obsolete_after, behaviour.deterministic, behaviour.seed,
+        )  # fmt: skip
+        self.robots = Robots(
+            behaviour.robots, self.scheduler, world.store, world.accessor, self.queue, self.measures, clock,
+            self._fruitless,
+        )  # fmt: skip
+        self._conclusions = Conclusions(world.admission, world.politeness, behaviour.patience)
+        self.indexer = Indexer(
+            self.queue, world.store, self.scheduler, self.robots, self._conclusions, self.measures, clock,
+            world.extract, world.executor, behaviour.batch, world.delay,
+        )  # fmt: skip
+        self.follower = Follower(
+            world.store, world.index, clock, self.measures, behaviour.commit_pages, behaviour.commit_seconds
+        )
+        self.log = Log()
+        self.controller = Controller(
+            self.robots, self.queue, self.measures, self._table(), self.log, behaviour.budget is not None
+        )
+        self.tuning = Tuning(self.controller, self.log, self.measures, behaviour, world.buffer.capacity)
+        self.indexer.on_record = self.follower.note
+        self.indexer.on_service = self.log.served
+        self._helpers_stop = asyncio.Event()
+        self._planned_at = (clock.monotonic(), 0)
+        self._sampled_at = self._plan_ended = -math.inf
+        self._plan_took = 0.0
+        self.freshness_seconds = 0.0  # integral of the expected freshness over time
+        self._freshness: tuple[float, float] | None = None
+        self._hopeless: dict[str, str] = {}
+        self._discovered = self._known_before = False
+        self.indexer.on_access = self.robots.on_access = self._tried
+        self.replayed = 0
+        self.running = False
+
+    def _table(self) -> tuple[int, ...]:
+        behaviour, capacity = self.behaviour, self.world.buffer.capacity
+        if behaviour.policy is not None:
+            return switched(behaviour.policy, capacity)
+        if behaviour.control == "auto":  # a start that shows how deliveries grow with the robots
+            return tuple(max(1, number) for number in guarded(behaviour.robots, capacity))
+        if behaviour.control == "guarded" or behaviour.budget is not None:
+            return guarded(behaviour.robots, capacity)
+        return fixed(behaviour.robots, capacity)
+
+    # Life.
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Run until `stopping` is set and everything has drained."""
+        await self._start()
+        async with asyncio.TaskGroup() as outer:
+            outer.create_task(self.follower.run(), name="follower")
+            async with asyncio.TaskGroup() as middle:
+                indexer = middle.create_task(self.indexer.run(), name="indexer")
+                middle.create_task(self.queue.watch_expiry(), name="expiry")
+                async with asyncio.TaskGroup() as helpers:
+                    self._start_helpers(helpers)
+                    await self._run_robots(stopping)
+                    self._helpers_stop.set()
+                self.queue.close()
+                middle.create_task(self._cancel_late([indexer]), name="grace")
+            self.follower.close()
+        await self._save()
+        await self._note_status(running=False)
+
+    async def _start(self) -> None:
+        if self.behaviour.warm:
+            await asyncio.to_thread(warm_kernels)
+        self.replayed = await self.follower.catch_up()
+        await self._load()
+        self.scheduler.order_by_last_access()
+        if 0 < len(self.scheduler) <= _PLANNED_FIRST:  # for more, robots need not wait
+            await self._replan()
+        self.measures.restart()
+        self.controller.attach()
+        self.running = True
+
+    async def _load(self) -> None:
+        prior = await self.world.store.load("prior")
+        if prior is not None:
+            self.scheduler.restore_prior(prior)
+        async for columns in self.world.store.scan():
+            self.scheduler.load(columns)
+            await asyncio.sleep(0)
+        self._known_before = bool(np.isfinite(self.scheduler.table.last).any())
+
+    async def _run_robots(self, stopping: asyncio.Event) -> None:
+        async with asyncio.TaskGroup() as group:
+            tasks = self.robots.start(group)
+            await stopping.wait()
+            _log.info("stopping: robots finish their accesses")
+            self._deadline = self.world.clock.monotonic() + self.behaviour.grace_seconds
+            self.scheduler.close()
+            self.robots.stop()
+            group.create_task(self._cancel_late(tasks), name="grace")
+
+    async def _cancel_late(self, tasks: Iterable[asyncio.Task[None]]) -> None:
+        """Cancel what is still running when the grace time is over."""
+        left = self._deadline - self.world.clock.monotonic()
+        waiting = set(tasks)
+        timer = asyncio.ensure_future(self.world.clock.sleep(max(left, 0.0)))
+        try:
+            while waiting and not timer.done():
+                done, _ = await asyncio.wait({*waiting, timer}, return_when=asyncio.FIRST_COMPLETED)
+                waiting -= done
+        finally:
+            timer.cancel()
+        for task in waiting:
+            task.cancel()
+
+    # Helpers beside the robots.
+
+    def _start_helpers(self, group: asyncio.TaskGroup) -> None:
+        behaviour = self.behaviour
+        every = self._every
+        group.create_task(
+            every(min(_LOOK_SECONDS, behaviour.replan_seconds), self._replan_if_wanted), name="planner"
+        )
+        group.create_task(every(behaviour.status_seconds, self._note_status), name="status")
+        group.create_task(every(60.0, self._save), name="saver")
+        group.create_task(self._measure_lag(), name="lag")
+        group.create_task(self._note_known(list(self.scheduler.table.slot)), name="known pages")
+        group.create_task(self._discover(), name="discovery")
+        if behaviour.budget is None and behaviour.batch == 1:
+            group.create_task(every(1.0, self.tuning.consider), name="tuning")
+
+    async def _every(self, seconds: float, what: Callable[[], Awaitable[object]]) -> None:
+        while not await wait_until_set(self._helpers_stop, self.world.clock, seconds):
+            await what()
+
+    async def _note_known(self, urls: list[str]) -> None:
+        """Let pages of earlier runs count for the bounds against traps, a few at a time."""
+        for place, url in enumerate(urls):
+            self.world.admission.note(url)
+            if place % 1000 == 999:
+                await asyncio.sleep(0)
+                if self._helpers_stop.is_set():
+                    return
+
+    async def _measure_lag(self) -> None:
+        # Real time on purpose: it is the event loop that is measured.
+        loop = asyncio.get_running_loop()
+        while not self._helpers_stop.is_set():
+            before = loop.time()
+            try:
+                async with asyncio.timeout(_LAG_SECONDS):
+                    await self._helpers_stop.wait()
+            except TimeoutError:
+                self.measures.loop_lag.add(max(0.0, loop.time() - before - _LAG_SECONDS))
+
+    async def _discover(self) -> None:
+        while True:
+            async for pages in self.world.discover():
+                await self.add(pages)
+                if self._helpers_stop.is_set():
+                    return
+            self._discovered = True
+            if await wait_until_set(self._helpers_stop, self.world.clock, self.behaviour.discover_seconds):
+                return
+
+    async def add(self, pages: list[NewPage]) -> int:
+        """Remember pages that were found, and schedule those that are new."""
+        room = self.behaviour.max_pages - len(self.scheduler)
+        known = self.scheduler.table.slot
+        wanted = [page for page in pages if page.url in known]
+        wanted += [page for page in pages if page.url not in known][: max(room, 0)]
+        if len(wanted) < len(pages):
+            self.measures.findings["over_max_pages"] += len(pages) - len(wanted)
+        return self.scheduler.add(await self.world.store.add(wanted))
+
+    async def _replan_if_wanted(self) -> None:
+        """Plan anew when enough has changed: soon while pages are being found, then at leisure."""
+        now = self.world.clock.monotonic()
+        if now - self._sampled_at >= self.behaviour.replan_seconds:
+            self._sampled_at = now
+            await self._sample_freshness()
+        growing = len(self.scheduler) > 1.3 * self.scheduler.plan.pages
+        rest = max(self.behaviour.replan_seconds, 10.0 * self._plan_took)
+        if self.scheduler.wants_plan() and now - self._plan_ended >= (
+            3.0 * self._plan_took if growing else rest
+        ):
+            await self._replan()
+
+    async def _replan(self) -> None:
+        begun = self.world.clock.monotonic()
+        plan = await self.scheduler.replan(self._planned_budget())
+        self._plan_ended = self.world.clock.monotonic()
+        self._plan_took = self._plan_ended - begun
+        _log.debug("planned %d pages at price %g", plan.pages, plan.price)
+
+    def _planned_budget(self) -> float:
+        """The budget, or without one the rate of accesses since the last plan."""
+        if self.behaviour.budget is not None:
+            return self.behaviour.budget
+        now, done = self.world.clock.monotonic(), sum(self.measures.outcomes.values())
+        since, before = self._planned_at
+        if done - before < 20 or now <= since:
+            return max(self.scheduler.plan.budget, 1e-6)
+        self._planned_at = (now, done)
+        return (done - before) / (now - since)
+
+    async def _sample_freshness(self) -> None:
+        """Add to the integral of the freshness that is expected over time."""
+        now = self.world.clock.time()
+        try:
+            value = await asyncio.to_thread(self.scheduler.table.freshness, now)
+        except InvalidModel:  # a page was removed meanwhile; the next sample will do
+            return
+        if self._freshness is not None and not math.isnan(self._freshness[1]) and now > self._freshness[0]:
+            self.freshness_seconds += 0.5 * (value + self._freshness[1]) * (now - self._freshness[0])
+        self._freshness = (now, value)
+
+    @property
+    def expected_freshness(self) -> float:
+        """Expected freshness of the copies, by what is believed, at the latest sample."""
+        return math.nan if self._freshness is None else self._freshness[1]
+
+    # What robots report.
+
+    async def _fruitless(self, access: Access, page: PageRecord) -> None:
+        await self.indexer.record([self._conclusions.without_page(access, page)], [page])
+
+    def _tried(self, access: Access) -> None:
+        """A first run in which no page at all can be accessed ends, with the reason."""
+        if self._known_before:
+            return
+        if access.outcome in (Outcome.CONTENT, Outcome.NOT_MODIFIED, Outcome.MOVED):
+            self._known_before = True
+            return
+        self._hopeless.setdefault(access.url, access.reason or access.outcome.value)
+        if self._discovered and all(url in self._hopeless for url in self.scheduler.table.slot):
+            url, reason = next(iter(self._hopeless.items()))
+            more = f" (and {len(self._hopeless) - 1} more pages)" if len(self._hopeless) > 1 else ""
+            raise AccessError(f"no page could be accessed: {url}: {reason}{more}")
+
+    def _returned(self, url: str) -> None:
+        self.robots.returned(url)
+
+    # What others may know.
+
+    async def _save(self) -> None:
+        await self.world.store.save("prior", self.scheduler.kept_prior())
+
+    async def _note_status(self, running: bool = True) -> None:
+        document = self.status(running)
+        await self.world.store.save("status", json.dumps(document).encode())
+
+    def status(self, running: bool = True) -> dict[str, Any]:
+        """The engine's state for people and programs."""
+        from recrawl.engine.status import engine_status
+
+        return engine_status(self, running)
+
+
+def warm_kernels() -> None:
+    """Load or compile the kernels that the scheduler calls, so that no robot waits for them."""
+    from recrawl.engine.pages import GRID
+    from recrawl.estimate import Belief
+
+    belief = Belief(GRID)
+    slots = belief.add(2)
+    belief.update(slots, [1.0, 1.0], [True, False])
+    belief.learn_priors()
+    belief.time_to_price(slots, 1.0)
+    belief.current_probability(slots, 1.0)
+    belief.mean_rate(slots)
