@@ -10,4 +10,5 @@ compile() {
 compile pyproject.toml -o requirements/run.txt
 compile pyproject.toml --extra all --constraint requirements/run.txt -o requirements/all.txt
 compile pyproject.toml --extra all --group dev --constraint requirements/all.txt -o requirements/dev.txt
+compile pyproject.toml --group bench --constraint requirements/run.txt -o requirements/bench.txt
 echo uv | compile - --no-annotate -o requirements/uv.txt
