@@ -83,6 +83,7 @@ class Engine:
         self._planned_at = (clock.monotonic(), 0)
         self._sampled_at = self._plan_ended = -math.inf
         self._plan_took = 0.0
+        self._planning = asyncio.Lock()
         self.freshness_seconds = 0.0  # integral of the expected freshness over time
         self._freshness: tuple[float, float] | None = None
         self._hopeless: dict[str, str] = {}
@@ -245,10 +246,11 @@ class Engine:
 
     async def replan(self) -> None:
         """Find the price anew, and take over the order it gives."""
-        begun = self.world.clock.monotonic()
-        plan = await self.scheduler.replan(self._planned_budget())
-        self._plan_ended = self.world.clock.monotonic()
-        self._plan_took = self._plan_ended - begun
+        async with self._planning:
+            begun = self.world.clock.monotonic()
+            plan = await self.scheduler.replan(self._planned_budget())
+            self._plan_ended = self.world.clock.monotonic()
+            self._plan_took = self._plan_ended - begun
         _log.debug("planned %d pages at price %g", plan.pages, plan.price)
 
     def _planned_budget(self) -> float:

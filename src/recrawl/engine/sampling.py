@@ -63,7 +63,7 @@ class Sampler:
         grown = {name: value - (0.0 if anew else before[name]) for name, value in now.items()}
         passed = now["time"] - before["time"]
         rates = {
-            name: max(0.0, now[name] - before[name]) / passed
+            f"{name}_per_second": max(0.0, now[name] - before[name]) / passed
             for name in ("accesses", "changes", "failures", "bytes")
         }
 
