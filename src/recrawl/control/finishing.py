@@ -8,8 +8,8 @@ number at work is max(w, r) whatever happened before, and a delivery leaves max(
 
     D₀[(ν, w), (ν', w)] = m D₀[ν, ν'],    D₁[(ν, w), (ν', m − 1)] = m D₁[ν, ν'],    m = max(w, r),
 
-with D₀, D₁ the process of one robot at work. Exact for exponential accesses; for others as good as "r robots bring pages
-r times as fast". With accesses that take no time compared with services it is the paper's model.
+with D₀, D₁ the process of one robot at work. Exact for exponential accesses; for others as good as "r robots bring
+pages r times as fast". Where at most one robot is switched off at a time it is the paper's model.
 """
 
 from __future__ import annotations
