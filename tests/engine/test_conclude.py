@@ -1,13 +1,9 @@
 """What an access means for a page."""
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from fakes import FreeSites, access_of, page
+from tests.engine.fakes import FreeSites, access_of, page
 
 from recrawl.engine.conclude import Conclusions, Patience
 from recrawl.engine.records import Content, Link, Outcome, State
