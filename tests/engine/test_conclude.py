@@ -18,6 +18,9 @@ class Below:
     def site_of(self, url):
         return url.split("/")[2]
 
+    def weight_of(self, url):
+        return 2.5 if url.endswith("/heavy") else None
+
 
 @pytest.fixture
 def conclude():
@@ -85,6 +88,19 @@ def test_links_of_the_scope_only(conclude):
     assert [(new.url, new.depth) for new in found.found] == [("http://a.example/y", 2)]
     deep = conclude.with_content(access_of(URL, 5.0), page(URL, depth=2), content(links=links), None)
     assert deep.found == ()
+
+
+def test_pages_found_by_links_get_their_weights(conclude):
+    links = (Link("http://a.example/heavy"), Link("http://a.example/light"))
+    found = conclude.with_content(access_of(URL, 1.0), page(URL), content(links=links), None)
+    assert [new.weight for new in found.found] == [2.5, None]
+
+
+def test_pages_without_text_are_no_copies_of_one_another(conclude):
+    empty = conclude.with_content(access_of(URL, 1.0), page(URL), content(text=" \n"), "http://a.example/y")
+    assert (empty.state, empty.duplicate_of) == (State.KNOWN, None)
+    same = conclude.with_content(access_of(URL, 1.0), page(URL), content(), "http://a.example/y")
+    assert (same.state, same.duplicate_of) == (State.DUPLICATE, "http://a.example/y")
 
 
 def test_unchanged_content(conclude):

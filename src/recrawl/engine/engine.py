@@ -133,6 +133,9 @@ class Engine:
         prior = await self.world.store.load("prior")
         if prior is not None:
             self.scheduler.restore_prior(prior)
+        bounds = await self.world.store.load("bounds")
+        if bounds is not None:
+            self.world.admission.restore(bounds)
         async for columns in self.world.store.scan():
             self.scheduler.load(columns)
             await asyncio.sleep(0)
@@ -190,6 +193,7 @@ class Engine:
                 await asyncio.sleep(0)
                 if self._helpers_stop.is_set():
                     return
+        self.world.admission.noted()
 
     async def _measure_lag(self) -> None:
         # Real time on purpose: it is the event loop that is measured.
@@ -294,6 +298,7 @@ class Engine:
 
     async def _save(self) -> None:
         await self.world.store.save("prior", self.scheduler.kept_prior())
+        await self.world.store.save("bounds", self.world.admission.kept())
 
     async def _note_status(self, running: bool = True) -> None:
         document = self.status(running)

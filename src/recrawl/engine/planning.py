@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["POLICIES", "Plan", "Policy", "PolicyName", "make_plan"]
 
-PolicyName = Literal["optimal", "uniform", "proportional"]
-POLICIES: tuple[PolicyName, ...] = ("optimal", "uniform", "proportional")
+PolicyName = Literal["optimal", "poisson", "uniform", "proportional"]
+POLICIES: tuple[PolicyName, ...] = ("optimal", "poisson", "uniform", "proportional")
 
 _SAMPLE = 1024  # pages on which the price is looked for
 _STEPS = 40
@@ -52,7 +52,7 @@ class Plan:
 class Policy:
     """Intervals between accesses from belief and price, by one of the rules.
 
-    `optimal`: until the value of an access reaches the price. `uniform`: the price itself is the interval.
+    `optimal`, `poisson`: until the value of an access reaches the price. `uniform`: the price itself is the interval.
     `proportional`: the price over the change rate, so pages are accessed in proportion to their changes.
     """
 
