@@ -101,7 +101,7 @@ def run() -> list[Measure]:
         scheduler.load(columns)
         loading += time.perf_counter() - begun
     begun = time.perf_counter()
-    scheduler.order_by_last_access()
+    scheduler.order_pages()
     loading += time.perf_counter() - begun
     begun = time.perf_counter()
     asyncio.run(_plan(scheduler))

@@ -77,12 +77,12 @@ class Insight:
             return []
         table = self._table(records)
         slots = np.array([table.slot[record.url] for record in records])
-        belief, last = table.belief, table.last[slots]
-        rates, bounds = belief.mean_rate(slots), belief.interval(slots, level)
-        current = belief.current_probability(slots, np.maximum(np.nan_to_num(now - last), 0.0))
+        last = table.last[slots]
+        rates, bounds = table.change_rate(slots), table.change_rate_interval(slots, level)
+        current = table.current(slots, now)
         intervals = np.full(slots.size, np.nan)
         if not math.isnan(self.price):
-            intervals = Policy(self.policy, belief).intervals(slots, table.weight[slots], self.price)
+            intervals = Policy(self.policy, table).intervals(slots, table.weight[slots], self.price)
         found = []
         for place, record in enumerate(records):
             scheduled = record.state in (State.KNOWN, State.DUPLICATE)
