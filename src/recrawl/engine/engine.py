@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from recrawl.engine.parts import Behaviour, World
+    from recrawl.engine.planning import PolicyName
     from recrawl.engine.records import Access, NewPage, PageRecord
 
 __all__ = ["Engine"]
@@ -120,7 +121,7 @@ class Engine:
 
     async def _start(self) -> None:
         if self.behaviour.warm:
-            await asyncio.to_thread(warm_kernels)
+            await asyncio.to_thread(warm_kernels, self.behaviour.scheduler.policy)
         self.replayed = await self.follower.catch_up()
         await self._load()
         self.scheduler.order_pages()
@@ -338,7 +339,7 @@ class Engine:
         return engine_status(self, running)
 
 
-def warm_kernels() -> None:
+def warm_kernels(_policy: PolicyName = "optimal") -> None:
     """Load or compile the kernels that the scheduler calls, so that no robot waits for them."""
     from recrawl.engine.pages import GRID
     from recrawl.estimate import Belief
