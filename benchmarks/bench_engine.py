@@ -243,10 +243,11 @@ def run() -> list[Measure]:
         size = path.stat().st_size / 1e6
     lag = float(np.quantile(found.lags, 0.99))
     print(
-        f"{PAGES:,} pages, policy {POLICY}, a store of {size:,.0f} MB: start {found.start_seconds:.1f} s "
-        f"of the processor ({found.start_wall_seconds:.1f} s by the clock), {found.start_memory:,.0f} MB; the read alone {found.read_seconds:.1f} s, ten million pages at that rate "
-        f"{found.read_seconds * 1e7 / PAGES:.0f} s; first plan {found.plan_seconds:.1f} s, next "
-        f"{found.second_plan_seconds:.1f} s by the clock with {found.hand_outs_while_planning:,.0f} hand-outs per s beside it; loop lag p99 {1e3 * lag:.0f} ms, "
+        f"{PAGES:,} pages, policy {POLICY}, a store of {size:,.0f} MB: start {found.start_seconds:.1f} s of the "
+        f"processor ({found.start_wall_seconds:.1f} s by the clock), {found.start_memory:,.0f} MB; the read alone "
+        f"{found.read_seconds:.1f} s, ten million pages at that rate {found.read_seconds * 1e7 / PAGES:.0f} s; "
+        f"first plan {found.plan_seconds:.1f} s, next {found.second_plan_seconds:.1f} s by the clock with "
+        f"{found.hand_outs_while_planning:,.0f} hand-outs per s beside it; loop lag p99 {1e3 * lag:.0f} ms, "
         f"most {1e3 * max(found.lags):.0f} ms; {found.most_memory:,.0f} MB at most"
     )
     return _table(found, lag)
