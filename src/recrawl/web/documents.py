@@ -19,6 +19,8 @@ __all__ = [
     "Change",
     "Changes",
     "CountBin",
+    "Decision",
+    "DensityBin",
     "ErrorView",
     "FittedLaw",
     "FleetPoint",
@@ -32,12 +34,14 @@ __all__ = [
     "Pages",
     "PlanView",
     "PolicyValue",
+    "QueueCase",
     "RobotsView",
     "SearchResult",
     "SiteRow",
     "SiteView",
     "Sites",
     "ThresholdRow",
+    "WhatIf",
 ]
 
 Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
@@ -332,12 +336,22 @@ class PlanView(Document, frozen=True, kw_only=True):
 
 
 class FleetPoint(Document, frozen=True, kw_only=True):
-    """A fixed number of robots."""
+    """A number of robots, and what it costs per second by the fitted queue."""
 
     robots: Count
     cost: Amount
     starvation: Probability | None = None
     loss: Probability | None = None
+    obsolete: Probability | None = None
+    response_time: Amount | None = None
+
+
+class DensityBin(Document, frozen=True, kw_only=True):
+    """How often a value from `low` to `high` was measured, per unit."""
+
+    low: Amount
+    high: Amount
+    density: Amount
 
 
 class FittedLaw(Document, frozen=True, kw_only=True):
@@ -349,6 +363,8 @@ class FittedLaw(Document, frozen=True, kw_only=True):
     scv: Amount | None = None  # squared coefficient of variation
     samples: Count
     detail: str = ""
+    density: list[tuple[float, float]] = []  # points of the fitted density
+    histogram: list[DensityBin] = []
 
 
 class ThresholdRow(Document, frozen=True, kw_only=True):
@@ -360,11 +376,38 @@ class ThresholdRow(Document, frozen=True, kw_only=True):
 
 
 class LevelShare(Document, frozen=True, kw_only=True):
-    """Share of time with so many pages in buffer and indexer."""
+    """Share of time with `level` to `high` pages in buffer and indexer."""
 
     level: Count
+    high: Count
     measured: Probability | None = None
+    half_width: Amount | None = None
     predicted: Probability | None = None
+
+
+class QueueCase(Document, frozen=True, kw_only=True):
+    """The fitted queue under a table of robots: loss, obsolete, starvation, response_time, active_robots, cost, ..."""
+
+    thresholds: list[ThresholdRow]
+    measures: dict[str, float | None]
+
+
+class WhatIf(Document, frozen=True, kw_only=True):
+    """The fitted queue if indexing took `service_factor` times as long."""
+
+    service_factor: Amount
+    now: QueueCase  # as it is
+    same: QueueCase  # changed, robots switched as now
+    best: QueueCase | None = None  # changed, with the best thresholds
+    best_fixed_robots: Count | None = None
+    in_words: str
+
+
+class Decision(Document, frozen=True, kw_only=True):
+    """What the controller decided, and when."""
+
+    time: float
+    text: str
 
 
 class RobotsView(Document, frozen=True, kw_only=True):
@@ -373,6 +416,7 @@ class RobotsView(Document, frozen=True, kw_only=True):
     time: float
     control: Control
     decision: str
+    decisions: list[Decision]
     warnings: list[str]
     budget_per_second: Amount | None = None
     robots_active: Count
@@ -383,9 +427,13 @@ class RobotsView(Document, frozen=True, kw_only=True):
     thresholds: list[ThresholdRow]
     occupancy: list[LevelShare]
     laws: list[FittedLaw]
-    fleet: list[FleetPoint]
+    fleet: list[FleetPoint]  # always the same number
+    at_most: list[FleetPoint]  # the best thresholds with at most so many
+    fleet_words: str = ""
     best_fixed_robots: Count | None = None
-    service_factor: Amount = 1.0  # of the what-if: services take so many times as long
+    worth_robots: Count | None = None
+    service_factor: Amount = 1.0
+    what_if: WhatIf | None = None
     controls: list[Control]  # that can be switched to
     reason: str = ""  # why something is missing
 

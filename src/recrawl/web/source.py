@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from recrawl.engine.fitted import FittedQueue
     from recrawl.engine.insight import Insight, PageInsight
     from recrawl.engine.protocols import Index, Store
     from recrawl.engine.records import PageRecord, Revision
@@ -315,7 +316,18 @@ class Source:
 
     async def robots(self, service_factor: float = 1.0) -> RobotsView:
         """How many robots, and when to switch them."""
-        return robots_view(self.now(), await self.status(), service_factor)
+        return await self._kept.get(("robots", service_factor), 2.0, lambda: self._robots(service_factor))
+
+    async def _robots(self, service_factor: float) -> RobotsView:
+        now, status, model = self.now(), await self.status(), await self.queue_model()
+        return await asyncio.to_thread(robots_view, now, status, model, service_factor)
+
+    async def queue_model(self) -> FittedQueue | None:
+        """The index queue as it was fitted; None: not yet."""
+        from recrawl.engine.fitted import KEPT_AS, FittedQueue
+
+        kept = await self.store.load(KEPT_AS)
+        return None if kept is None else FittedQueue.from_bytes(kept)
 
     async def history(
         self,
