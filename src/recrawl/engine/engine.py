@@ -87,6 +87,7 @@ class Engine:
         self._sampled_at = self._plan_ended = -math.inf
         self._plan_took = 0.0
         self._planning = asyncio.Lock()
+        self._saved = False
         self.freshness_seconds = 0.0  # integral of the expected freshness over time
         self._freshness: tuple[float, float] | None = None
         self._hopeless: dict[str, str] = {}
@@ -168,19 +169,19 @@ class Engine:
 
     async def _load(self) -> None:
         await self.actions.restore()
-        prior = await self.world.store.load("prior")
-        if prior is not None:
-            self.scheduler.restore_prior(prior)
+        store = self.world.store
+        values = {name: await store.load(name) for name in ("prior", "clocks", "announcements")}
+        kept = {name: value for name, value in values.items() if value is not None}
+        pages = (await store.statistics())["pages"]["known"]
+        self.scheduler.restore(kept, pages, self.behaviour.budget or self.scheduler.plan.budget)
         bounds = await self.world.store.load("bounds")
         if bounds is not None:
             self.world.admission.restore(bounds)
         async for columns in self.world.store.scan():
             self.scheduler.load(columns)
             await asyncio.sleep(0)
-        announcements = await self.world.store.load("announcements")
-        if announcements is not None:
-            table = self.scheduler.table
-            self.scheduler.announcements.restore(announcements, table.site_numbers)
+        if "announcements" in kept:
+            self.scheduler.announcements.restore(kept["announcements"], self.scheduler.table.site_numbers)
         self._known_before = bool(np.isfinite(self.scheduler.table.last).any())
 
     async def _run_robots(self, stopping: asyncio.Event) -> None:
@@ -296,6 +297,8 @@ class Engine:
             3.0 * self._plan_took if growing else rest
         ):
             await self.replan()
+        elif self.scheduler.planner.wants_order():
+            await self.scheduler.planner.reorder()
 
     async def replan(self) -> None:
         """Find the price anew, and take over the order it gives."""
@@ -304,7 +307,9 @@ class Engine:
             plan = await self.scheduler.replan(self._planned_budget())
             self._plan_ended = self.world.clock.monotonic()
             self._plan_took = self._plan_ended - begun
-        await self.world.store.save("prior", self.scheduler.kept_prior())
+        if not self._saved:  # for those who look beside the engine
+            self._saved = True
+            await self._save()
         _log.debug("planned %d pages at price %g", plan.pages, plan.price)
 
     def _planned_budget(self) -> float:
@@ -367,11 +372,10 @@ class Engine:
             await self.world.store.lease(free, now)
 
     async def _save(self) -> None:
-        await self.world.store.save("prior", self.scheduler.kept_prior())
+        values = await asyncio.to_thread(self.scheduler.kept)
+        for name, value in values.items():
+            await self.world.store.save(name, value)
         await self.world.store.save("bounds", self.world.admission.kept())
-        await self.world.store.save(
-            "announcements", self.scheduler.announcements.kept(self.scheduler.table.sites)
-        )
 
     async def _note_status(self, running: bool = True) -> None:
         document = self.status(running)
