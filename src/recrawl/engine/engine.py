@@ -152,8 +152,8 @@ class Engine:
         self.scheduler.order_by_last_access()
         if 0 < len(self.scheduler) <= _PLANNED_FIRST:  # for more, robots need not wait
             await self._replan()
-        self.measures.restart()
         self.controller.attach()
+        self.measures.restart()
         self.running = True
 
     async def _load(self) -> None:
