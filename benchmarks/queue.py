@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from recrawl.engine.engine import Engine
 
-SERVICE = 0.05  # seconds; the engine's own work comes on top
-ACCESS = 0.0065  # the same
-OBSOLETE_AFTER = 0.0125
+SERVICE = 0.12  # seconds; the engine's own work comes on top
+ACCESS = 0.014  # the same
+OBSOLETE_AFTER = 0.12
 CAPACITY = 2
 ROBOTS = 4
 PRICES = {"cost_loss_per_page": 0.02, "cost_obsolete_per_page": 0.02}
@@ -182,17 +182,20 @@ def _number(value: float | None, digits: int = 4) -> str:
 def runs(deliveries: int, fixed: int) -> list[Run]:
     """The experiment."""
     return [
-        Run("auto", deliveries, 330.0, settings=(("control", "auto"),)),
+        Run("auto", deliveries, 540.0, settings=(("control", "auto"),)),
         *(
-            Run(f"{number} robots", fixed, 75.0, settings=(("control", "fixed"), ("robots", number)))
+            Run(f"{number} robots", fixed, 60.0, settings=(("control", "fixed"), ("robots", number)))
             for number in range(1, ROBOTS + 1)
         ),
         Run(
-            "3, 1; access = service", fixed // 2, 100.0, SERVICE,
-            (("control", "thresholds"), ("modes", (3, 1)), ("thresholds", (0,))),
+            "3, then 1; access = service",
+            fixed // 3,
+            90.0,
+            SERVICE,
+            (("control", "thresholds"), ("modes", (3, 1)), ("thresholds", (1,))),
         ),
-        Run("auto, none allowed", fixed // 4, 100.0, settings=(("control", "auto"), ("fewest_robots", 0))),
-    ]  # fmt: skip
+        Run("auto, 0 allowed", fixed // 8, 90.0, settings=(("control", "auto"), ("fewest_robots", 0))),
+    ]
 
 
 def main() -> None:

@@ -73,7 +73,9 @@ class Engine:
         self.controller = Controller(
             self.robots, self.queue, self.measures, self._table(), self.log, behaviour.budget is not None
         )
-        self.tuning = Tuning(self.controller, self.log, self.measures, self._conditions(), behaviour.control)
+        self.tuning = Tuning(
+            self.controller, self.log, self.measures, self._conditions(), behaviour.control, world.fitter
+        )
         self.indexer.on_record = self.follower.note
         self.indexer.on_service = self.log.served
         self._helpers_stop = asyncio.Event()
@@ -138,6 +140,7 @@ class Engine:
                     self._start_helpers(helpers)
                     await self._run_robots(stopping)
                     self._helpers_stop.set()
+                    self.tuning.stop()
                 self.queue.close()
                 middle.create_task(self._cancel_late([indexer]), name="grace")
             self.follower.close()
