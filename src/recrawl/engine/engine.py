@@ -79,7 +79,9 @@ class Engine:
         self.controller = Controller(
             self.robots, self.queue, self.measures, self._table(), self.log, behaviour.budget is not None
         )
-        self.tuning = Tuning(self.controller, self.log, self.measures, self._conditions(), behaviour.control)
+        self.tuning = Tuning(
+            self.controller, self.log, self.measures, self._conditions(), behaviour.control, world.fitter
+        )
         self.indexer.on_record = self.follower.note
         self.indexer.on_service = self.log.served
         self._helpers_stop = asyncio.Event()
@@ -148,6 +150,7 @@ class Engine:
                     self._start_helpers(helpers)
                     await self._run_robots(stopping)
                     self._helpers_stop.set()
+                    self.tuning.stop()
                 self.queue.close()
                 middle.create_task(self._cancel_late([indexer]), name="grace")
             self.follower.close()
@@ -162,8 +165,8 @@ class Engine:
         self.scheduler.order_pages()
         if 0 < len(self.scheduler) <= _PLANNED_FIRST:  # for more, robots need not wait
             await self.replan()
-        self.measures.restart()
         self.controller.attach()
+        self.measures.restart()
         self.sampler.begin()
         self.running = True
 
