@@ -1,0 +1,250 @@
+// Charts: each [data-plot] holds its description as JSON; data-src names the history it follows.
+import { kinds } from "./words.js";
+
+const plots = new Map(); // element -> {plot, spec, src}
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+// Tokens are light-dark() pairs: only the browser can say which colour they are now.
+function colour(name) {
+  const probe = document.createElement("i");
+  probe.style.color = `var(--${name})`;
+  document.body.append(probe);
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+}
+
+function faded(text, alpha) {
+  const numbers = text.match(/[\d.]+/g);
+  return text.startsWith("rgb") && numbers ? `rgba(${numbers.slice(0, 3).join(",")},${alpha})` : text;
+}
+
+// A scale that begins at zero where the description says so, and never is empty.
+function extent(spec) {
+  return (_plot, low, high) => {
+    if (low === null || high === null) return [0, 1];
+    if (spec.log_y) return [low / 1.3, high * 1.3];
+    const floor = spec.from_zero ? 0 : Math.max(0, low - 0.1 * (high - low));
+    const roof = high + 0.12 * (high - floor || Math.abs(high) || 1);
+    return [floor, spec.y === "percent" ? Math.min(roof, 1.02) : roof];
+  };
+}
+
+function seriesOf(one, spec, palette) {
+  const tone = palette[one.tone || "accent"];
+  const series = {
+    label: one.label,
+    stroke: tone,
+    width: one.kind === "edge" ? 0 : 2,
+    spanGaps: false,
+    points: { show: one.kind === "points", size: 6, fill: tone },
+  };
+  if (one.dash) series.dash = [6, 4];
+  if (one.kind === "area") series.fill = faded(tone, 0.12);
+  if (one.kind === "step") series.paths = uPlot.paths.stepped({ align: 1 });
+  if (one.kind === "bars") {
+    series.paths = uPlot.paths.bars({ size: [0.7, 40] });
+    series.fill = faded(tone, 0.6);
+    series.width = 0;
+  }
+  return series;
+}
+
+function axes(spec, palette) {
+  const common = {
+    stroke: palette.soft, font: "12px system-ui, sans-serif", grid: { stroke: palette.line, width: 1 },
+    ticks: { stroke: palette.line, width: 1, size: 4 },
+  };
+  const across = { ...common, label: spec.x_label, labelSize: spec.x_label ? 20 : 0, labelFont: "12px system-ui, sans-serif" };
+  if (spec.x !== "time") across.values = (_plot, places) => places.map((v) => (v === null ? "" : kinds[spec.x](v)));
+  if (spec.log_x) across.filter = thinned;
+  const up = { ...common, size: 58, values: (_plot, places) => places.map((v) => (v === null ? "" : kinds[spec.y](v))) };
+  if (spec.log_y) up.filter = thinned;
+  return [across, up];
+}
+
+// On a logarithmic axis only 1, 2 and 5 have room for a number; over many decades only 1 has.
+function thinned(plot, places) {
+  const wide = places.length && Math.log10(places.at(-1) / places[0]) > 3;
+  const kept = wide ? [1] : [1, 2, 5];
+  return places.map((v) => (kept.includes(Math.round(v / 10 ** Math.floor(Math.log10(v) + 1e-9))) ? v : null));
+}
+
+function tip(spec) {
+  let box;
+  return {
+    hooks: {
+      init: (plot) => {
+        box = document.createElement("div");
+        box.className = "u-tip";
+        box.hidden = true;
+        plot.over.append(box);
+      },
+      setCursor: (plot) => {
+        const { idx, left } = plot.cursor;
+        const shown = idx !== null && idx !== undefined && left >= 0;
+        box.hidden = !shown;
+        if (!shown) return;
+        const head = document.createElement("b");
+        head.textContent = kinds[spec.x](plot.data[0][idx]) + (spec.x_label ? ` ${spec.x_label}` : "");
+        const rows = spec.series.map((one, place) => {
+          const row = document.createElement("div");
+          row.textContent = `${one.label}: ${kinds[spec.y](plot.data[place + 1][idx])}`;
+          return row;
+        });
+        box.replaceChildren(head, ...rows);
+        const right = left > plot.over.clientWidth / 2;
+        box.style.left = right ? "" : `${left + 12}px`;
+        box.style.right = right ? `${plot.over.clientWidth - left + 12}px` : "";
+        box.style.top = "4px";
+      },
+    },
+  };
+}
+
+// The point that is spoken of: a ring on the curve, and level lines.
+function marks(spec, palette) {
+  return {
+    hooks: {
+      draw: (plot) => {
+        const pen = plot.ctx;
+        const ratio = devicePixelRatio;
+        const { left, top, width, height } = plot.bbox;
+        pen.save();
+        pen.beginPath();
+        pen.rect(left, top, width, height);
+        pen.clip();
+        for (const level of spec.levels || []) {
+          const y = plot.valToPos(level.y, "y", true);
+          pen.strokeStyle = palette[level.tone || "second"];
+          pen.lineWidth = 1.5 * ratio;
+          pen.setLineDash([5 * ratio, 4 * ratio]);
+          pen.beginPath();
+          pen.moveTo(left, y);
+          pen.lineTo(left + width, y);
+          pen.stroke();
+        }
+        pen.setLineDash([]);
+        for (const time of spec.moments || []) {
+          const x = plot.valToPos(time, "x", true);
+          pen.strokeStyle = palette.second;
+          pen.lineWidth = ratio;
+          pen.beginPath();
+          pen.moveTo(x, top);
+          pen.lineTo(x, top + height);
+          pen.stroke();
+        }
+        if (spec.here) {
+          pen.strokeStyle = palette.bad;
+          pen.fillStyle = palette.panel;
+          pen.lineWidth = 2.5 * ratio;
+          pen.beginPath();
+          pen.arc(plot.valToPos(spec.here[0], "x", true), plot.valToPos(spec.here[1], "y", true), 5.5 * ratio, 0, 7);
+          pen.fill();
+          pen.stroke();
+        }
+        pen.restore();
+      },
+    },
+  };
+}
+
+function draw(element) {
+  const known = plots.get(element);
+  const spec = known ? known.spec : JSON.parse(element.querySelector("script").textContent);
+  known?.plot.destroy();
+  const palette = Object.fromEntries(
+    ["accent", "second", "third", "bad", "ink", "soft", "line", "panel"].map((name) => [name, colour(name)]),
+  );
+  const options = {
+    width: element.clientWidth,
+    height: element.clientHeight,
+    tzDate: (stamp) => uPlot.tzDate(new Date(stamp * 1000), "Etc/UTC"),
+    legend: { show: false },
+    cursor: { y: false, points: { size: 7 }, drag: { setScale: false, x: false } },
+    scales: {
+      x: { time: spec.x === "time", distr: spec.log_x ? 3 : 1, ...(spec.x_range ? { range: spec.x_range } : {}) },
+      y: { range: extent(spec), distr: spec.log_y ? 3 : 1 },
+    },
+    series: [{}, ...spec.series.map((one) => seriesOf(one, spec, palette))],
+    axes: axes(spec, palette),
+    plugins: [tip(spec), marks(spec, palette)],
+    bands: (spec.bands || []).map((pair) => ({ series: pair, fill: faded(palette.accent, 0.18) })),
+    padding: [8, 12, 0, 0],
+  };
+  const plot = new uPlot(options, spec.data, element);
+  plot.root.setAttribute("aria-hidden", "true"); // the table below says the same
+  plots.set(element, { plot, spec, src: element.dataset.src, next: 0 });
+  if (element.dataset.slider) followPointer(element, plot, spec);
+  return plot;
+}
+
+// A click on the curve moves its slider there.
+function followPointer(element, plot, spec) {
+  const slider = document.getElementById(element.dataset.slider);
+  if (!slider) return;
+  plot.over.addEventListener("click", () => {
+    const x = plot.posToVal(plot.cursor.left, "x");
+    const factors = slider.dataset.factors.split(" ").map(Number);
+    const distance = factors.map((factor) => Math.abs(Math.log(factor * spec.base) - Math.log(x)));
+    slider.value = Number(slider.min) + distance.indexOf(Math.min(...distance));
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}
+
+// The point that an answer speaks of.
+export function point(x, y) {
+  for (const entry of plots.values()) {
+    if (!entry.spec.base) continue;
+    entry.spec.here = [x, y];
+    entry.plot.redraw(false);
+  }
+}
+
+async function follow(element) {
+  const entry = plots.get(element);
+  if (!entry?.src || performance.now() < entry.next || document.hidden) return;
+  entry.next = performance.now() + 1500;
+  const answer = await fetch(entry.src, { headers: { Accept: "application/json" } });
+  if (!answer.ok || plots.get(element) !== entry) return;
+  const history = await answer.json();
+  entry.next = performance.now() + 1000 * Math.min(60, Math.max(1.5, history.step_seconds));
+  entry.spec.data = [history.times, ...entry.spec.series.map((one) => history.series[one.name] || history.times.map(() => null))];
+  entry.spec.x_range = [history.begin, history.end];
+  entry.plot.setData(entry.spec.data, false);
+  entry.plot.setScale("x", { min: history.begin, max: history.end });
+}
+
+export function refresh() {
+  return Promise.allSettled([...plots.keys()].map(follow));
+}
+
+export function redraw() {
+  for (const element of plots.keys()) draw(element);
+}
+
+// Draw what is new, forget what has left the page.
+export function scan(root = document) {
+  for (const element of plots.keys()) {
+    if (element.isConnected) continue;
+    plots.get(element).plot.destroy();
+    plots.delete(element);
+    sizes.unobserve(element);
+  }
+  for (const element of root.querySelectorAll("[data-plot]")) {
+    if (plots.has(element)) continue;
+    draw(element);
+    sizes.observe(element);
+  }
+}
+
+const sizes = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const entry = plots.get(target);
+    if (entry && entry.plot.width !== target.clientWidth) {
+      entry.plot.setSize({ width: target.clientWidth, height: entry.plot.height });
+    }
+  }
+});
+
+dark.addEventListener("change", redraw);
