@@ -24,6 +24,7 @@ from recrawl.engine.pace import Pace
 from recrawl.engine.queue import IndexQueue
 from recrawl.engine.records import Outcome
 from recrawl.engine.robots import Robots
+from recrawl.engine.sampling import Sampler
 from recrawl.engine.scheduler import Scheduler
 from recrawl.engine.tuning import Tuning
 from recrawl.engine.waiting import wait_until_set
@@ -40,6 +41,7 @@ __all__ = ["Engine"]
 _log = logging.getLogger(__name__)
 _LAG_SECONDS = 0.5
 _PLANNED_FIRST = 20_000
+_SAMPLE_SECONDS = 2.0  # between two samples of the history
 _LOOK_SECONDS = 0.2  # between two questions whether a plan is wanted
 
 
@@ -86,6 +88,7 @@ class Engine:
         self.indexer.on_access = self.robots.on_access = self._tried
         self.replayed = 0
         self.running = False
+        self.sampler = Sampler(self)
 
     def _table(self) -> tuple[int, ...]:
         behaviour, capacity = self.behaviour, self.world.buffer.capacity
@@ -172,6 +175,7 @@ class Engine:
         )
         group.create_task(every(behaviour.status_seconds, self._note_status), name="status")
         group.create_task(every(60.0, self._save), name="saver")
+        group.create_task(every(_SAMPLE_SECONDS, self.sampler.note), name="history")
         group.create_task(self._measure_lag(), name="lag")
         group.create_task(self._note_known(list(self.scheduler.table.slot)), name="known pages")
         group.create_task(self._discover(), name="discovery")
