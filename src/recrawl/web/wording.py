@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FILTERS",
+    "across",
     "ago",
+    "between",
     "bytes_of",
     "count",
     "due",
@@ -31,7 +33,6 @@ NOTHING = "–"
 _THIN = "\u202f"  # narrow no-break space between a number and its unit
 _SPANS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"))
 _RATES = ((1.0, "s"), (60.0, "min"), (3600.0, "h"), (86400.0, "d"))
-
 
 
 def significant(value: float | None, digits: int = 3) -> str:
@@ -83,10 +84,24 @@ def rate(per_second: float | None) -> str:
         return NOTHING
     if per_second == 0:
         return "0/s"
-    for seconds, unit in _RATES:
-        if per_second * seconds >= 0.9995:
-            return f"{significant(per_second * seconds)}/{unit}"
-    return f"{significant(per_second * 86400.0)}/d"
+    seconds, unit = _unit(per_second)
+    return f"{significant(per_second * seconds)}/{unit}"
+
+
+def _unit(per_second: float) -> tuple[float, str]:
+    return next((pair for pair in _RATES if per_second * pair[0] >= 0.9995), _RATES[-1])
+
+
+def between(middle: float | None, low: float | None, high: float | None) -> str:
+    """An interval of rates in the unit of its middle.
+
+    >>> between(1 / 7200, 1 / 18000, 1 / 3000)
+    '4.8 to 29/d'
+    """
+    if middle is None or low is None or high is None:
+        return NOTHING
+    seconds, unit = _unit(middle)
+    return f"{significant(low * seconds, 2)} to {significant(high * seconds, 2)}/{unit}"
 
 
 def span(seconds: float | None) -> str:
@@ -206,6 +221,7 @@ def across(value: float | None, most: float) -> str:
 FILTERS: dict[str, Any] = {
     "across": across,
     "ago": ago,
+    "between": between,
     "bytes_of": bytes_of,
     "count": count,
     "due": due,

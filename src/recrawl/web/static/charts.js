@@ -1,5 +1,16 @@
 // Charts: each [data-plot] holds its description as JSON; data-src names the history it follows.
-import { kinds } from "./words.js";
+import { RATES, kinds, significant } from "./words.js";
+
+const FONT = "12px system-ui, sans-serif";
+const STEPS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** (power - 6))).flat();
+// Times of the axis in 24 hours: step, label, and what is added below where the day or year begins.
+const DAY = "\n{YYYY}-{MM}-{DD}";
+const TIMES = [
+  [86400 * 28, "{YYYY}-{MM}", null, null, null, null, null, null, 1],
+  [86400, "{MM}-{DD}", "\n{YYYY}", null, null, null, null, null, 1],
+  [60, "{HH}:{mm}", DAY, null, DAY, null, null, null, 1],
+  [1, "{HH}:{mm}:{ss}", DAY, null, DAY, null, null, null, 1],
+];
 
 const plots = new Map(); // element -> {plot, spec, src}
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -30,6 +41,12 @@ function extent(spec) {
   };
 }
 
+// Time and plain numbers fill the width from the first to the last; history says itself from when to when.
+function ranged(spec) {
+  const whole = (low, high) => (low === high ? [low - 1, high + 1] : [low, high]);
+  return { range: (_plot, low, high) => spec.x_range || (low === null ? [0, 1] : whole(low, high)) };
+}
+
 function seriesOf(one, spec, palette) {
   const tone = palette[one.tone || "accent"];
   const series = {
@@ -50,16 +67,50 @@ function seriesOf(one, spec, palette) {
   return series;
 }
 
+// One unit for all numbers of an axis, so that they can be compared, and round steps in that unit.
+function scaleOf(kind, most) {
+  if (kind === "percent") return { factor: 100, unit: "\u202f%" };
+  if (kind === "rate") {
+    const [seconds, unit] = RATES.find(([each]) => most * each >= 0.9995) || RATES.at(-1);
+    return { factor: seconds, unit: `/${unit}` };
+  }
+  return { factor: 1, unit: "" };
+}
+
+function greatest(spec) {
+  const numbers = spec.data.slice(1).flat().filter((v) => v !== null);
+  return numbers.length ? numbers.reduce((a, b) => Math.max(a, b)) : 1;
+}
+
+function multiples(low, high, step) {
+  const first = Math.ceil(low / step - 1e-9);
+  const last = Math.floor(high / step + 1e-9);
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, n) => (first + n) * step);
+}
+
 function axes(spec, palette) {
   const common = {
-    stroke: palette.soft, font: "12px system-ui, sans-serif", grid: { stroke: palette.line, width: 1 },
-    ticks: { stroke: palette.line, width: 1, size: 4 },
+    stroke: palette.soft, font: FONT, grid: { stroke: palette.line, width: 1 }, ticks: { stroke: palette.line, width: 1, size: 4 },
   };
-  const across = { ...common, label: spec.x_label, labelSize: spec.x_label ? 20 : 0, labelFont: "12px system-ui, sans-serif" };
-  if (spec.x !== "time") across.values = (_plot, places) => places.map((v) => (v === null ? "" : kinds[spec.x](v)));
+  const across = { ...common, label: spec.x_label, labelSize: 16, labelGap: 0, labelFont: FONT, size: spec.x === "time" ? 42 : 30 };
+  if (spec.x === "time") {
+    across.values = TIMES;
+    across.space = 64;
+  } else {
+    across.values = (_plot, places) => places.map((v) => (v === null ? "" : kinds[spec.x](v)));
+    across.space = 44;
+  }
   if (spec.log_x) across.filter = thinned;
-  const up = { ...common, size: 58, values: (_plot, places) => places.map((v) => (v === null ? "" : kinds[spec.y](v))) };
-  if (spec.log_y) up.filter = thinned;
+  const up = { ...common, size: 56, space: 34 };
+  if (spec.log_y) {
+    up.values = (_plot, places) => places.map((v) => (v === null ? "" : kinds[spec.y](v)));
+    up.filter = thinned;
+  } else {
+    const unit = () => scaleOf(spec.y, greatest(spec));
+    up.values = (_plot, places) => places.map((v) => significant(v * unit().factor) + unit().unit);
+    up.incrs = () => STEPS.map((step) => step / unit().factor);
+    up.splits = (_plot, _axis, low, high, step) => multiples(low, high, step);
+  }
   return [across, up];
 }
 
@@ -163,14 +214,14 @@ function draw(element) {
     legend: { show: false },
     cursor: { y: false, points: { size: 7 }, drag: { setScale: false, x: false } },
     scales: {
-      x: { time: spec.x === "time", distr: spec.log_x ? 3 : 1, ...(spec.x_range ? { range: spec.x_range } : {}) },
+      x: { time: spec.x === "time", distr: spec.log_x ? 3 : 1, ...ranged(spec) },
       y: { range: extent(spec), distr: spec.log_y ? 3 : 1 },
     },
     series: [{}, ...spec.series.map((one) => seriesOf(one, spec, palette))],
     axes: axes(spec, palette),
     plugins: [tip(spec), marks(spec, palette)],
     bands: (spec.bands || []).map((pair) => ({ series: pair, fill: faded(palette.accent, 0.18) })),
-    padding: [8, 12, 0, 0],
+    padding: [8, 22, 0, 0],
   };
   const plot = new uPlot(options, spec.data, element);
   plot.root.setAttribute("aria-hidden", "true"); // the table below says the same
@@ -211,8 +262,7 @@ async function follow(element) {
   entry.next = performance.now() + 1000 * Math.min(60, Math.max(1.5, history.step_seconds));
   entry.spec.data = [history.times, ...entry.spec.series.map((one) => history.series[one.name] || history.times.map(() => null))];
   entry.spec.x_range = [history.begin, history.end];
-  entry.plot.setData(entry.spec.data, false);
-  entry.plot.setScale("x", { min: history.begin, max: history.end });
+  entry.plot.setData(entry.spec.data);
 }
 
 export function refresh() {

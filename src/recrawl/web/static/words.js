@@ -1,7 +1,7 @@
 // Numbers as people read them; the same rules as wording.py.
 const THIN = "\u202f";
 const SPANS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"], [1e-3, "ms"]];
-const RATES = [[1, "s"], [60, "min"], [3600, "h"], [86400, "d"]];
+export const RATES = [[1, "s"], [60, "min"], [3600, "h"], [86400, "d"]];
 
 export function significant(value, digits = 3) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
