@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import parse_qsl, quote, urlsplit
 
+import msgspec
 from starlette.responses import RedirectResponse
 
 from recrawl.web.glossary import CONTROLS
 from recrawl.web.problems import Problem, invalid, refused
+from recrawl.web.requests import ControlOrder, WeightOrder
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ACTIONS", "Actions"]
 
+Order = TypeVar("Order", ControlOrder, WeightOrder)
 ACTIONS = ("visit", "remove", "weight", "pause", "resume", "control")
 _LARGEST_FORM = 65_536  # bytes
 
@@ -43,6 +46,14 @@ def _numbers(text: str, name: str) -> list[int]:
         raise invalid(f"{name}: {text!r} must be whole numbers, such as 8, 2") from None
 
 
+def _order(fields: Mapping[str, object], kind: type[Order]) -> Order:
+    """The same limits as in the API."""
+    try:
+        return msgspec.convert(fields, kind)
+    except msgspec.ValidationError as error:
+        raise invalid(str(error)) from None
+
+
 class Actions:
     """Takes the actions of the source."""
 
@@ -57,7 +68,8 @@ class Actions:
                 weight = float(form.get("weight", ""))
             except ValueError:
                 raise invalid(f"weight: {form.get('weight', '')!r} must be a number") from None
-            return await source.set_weight(form.get("url", ""), weight)
+            order = _order({"url": form.get("url", ""), "weight": weight}, WeightOrder)
+            return await source.set_weight(order.url, order.weight)
         if name == "control":
             return await self._switch(form)
         if name in ("pause", "resume"):
@@ -68,14 +80,15 @@ class Actions:
         control = form.get("control", "")
         if control not in dict(CONTROLS):
             raise invalid(f"control: {control!r} is not known")
-        robots = _numbers(form.get("robots", ""), "robots") if control == "fixed" else []
         by_level = control == "thresholds"
-        return await self._source.switch(
-            control,  # type: ignore[arg-type]
-            robots=robots[0] if robots else None,
-            modes=_numbers(form.get("modes", ""), "robots") if by_level else [],
-            thresholds=_numbers(form.get("thresholds", ""), "thresholds") if by_level else [],
-        )
+        robots = _numbers(form.get("robots", ""), "robots") if control == "fixed" else []
+        fields: dict[str, object] = {"control": control}
+        if robots:
+            fields["robots"] = robots[0]
+        if by_level:
+            fields["modes"] = _numbers(form.get("modes", ""), "robots")
+            fields["thresholds"] = _numbers(form.get("thresholds", ""), "thresholds")
+        return await self._source.switch(_order(fields, ControlOrder))
 
     def route(self, name: str) -> Callable[[Request], Awaitable[Response]]:
         """What answers the form of one action."""

@@ -80,7 +80,9 @@ def overview(**changes):
 
 
 def curve_point(budget):
-    return d.BudgetValue(budget_per_second=budget, obsolescence=1 / (1 + (budget / 0.7) ** 0.95), price=1500 / budget)
+    return d.BudgetValue(
+        budget_per_second=budget, obsolescence=1 / (1 + (budget / 0.7) ** 0.95), price=1500 / budget
+    )
 
 
 class FakeSource:
@@ -95,9 +97,24 @@ class FakeSource:
     async def overview(self):
         if not self.empty:
             return overview()
-        nothing = {"pages": {}, "searchable": 0, "scheduled": None, "sites": 0, "accesses": 0, "accesses_this_run": 0, "changes": 0}
+        nothing = {
+            "pages": {},
+            "searchable": 0,
+            "scheduled": None,
+            "sites": 0,
+            "accesses": 0,
+            "accesses_this_run": 0,
+            "changes": 0,
+        }
         unknown = dict.fromkeys(
-            ("obsolescence", "obsolescence_bound", "change_share", "budget_used", "accesses_per_second", "price")
+            (
+                "obsolescence",
+                "obsolescence_bound",
+                "change_share",
+                "budget_used",
+                "accesses_per_second",
+                "price",
+            )
         )
         buffer = d.BufferView(level=0, capacity=0)
         return overview(running=False, outcomes={}, queue=[], alarms=[], buffer=buffer, **nothing, **unknown)
@@ -110,11 +127,21 @@ class FakeSource:
         )  # fmt: skip
         hits = [] if self.empty else [hit] * 10
         return d.SearchResult(
-            query=query, site=site, count=len(hits) and 123, offset=offset, limit=limit, took_seconds=0.0008, hits=hits
+            query=query,
+            site=site,
+            count=len(hits) and 123,
+            offset=offset,
+            limit=limit,
+            took_seconds=0.0008,
+            hits=hits,
         )
 
     async def pages(self, query):
-        rows = [] if self.empty else [page_row(self.url, self.text), page_row(self.url, "", failures=2, access_interval=None)]
+        rows = (
+            []
+            if self.empty
+            else [page_row(self.url, self.text), page_row(self.url, "", failures=2, access_interval=None)]
+        )
         return d.Pages(
             count=len(rows) and 2411, total=len(rows) and 2435, offset=query.offset, limit=query.limit, sort=query.sort,
             descending=query.descending, as_of=NOW - 3, rows=rows * 12,
@@ -124,11 +151,20 @@ class FakeSource:
         if url != self.url:
             raise not_found(f"{url} is not known")
         accesses = [
-            d.AccessEntry(time=NOW - 90_000 + 1500 * n, outcome="content" if n % 3 == 0 else "not_modified", changed=n % 7 == 3)
+            d.AccessEntry(
+                time=NOW - 90_000 + 1500 * n,
+                outcome="content" if n % 3 == 0 else "not_modified",
+                changed=n % 7 == 3,
+            )
             for n in range(60)
         ]
         belief = [
-            d.BeliefPoint(time=a.time, rate=(2 + math.sin(n)) / 7200, low=1 / (4000 + 500 * n), high=1 / 2000 / (1 + n / 60))
+            d.BeliefPoint(
+                time=a.time,
+                rate=(2 + math.sin(n)) / 7200,
+                low=1 / (4000 + 500 * n),
+                high=1 / 2000 / (1 + n / 60),
+            )
             for n, a in enumerate(accesses)
         ]
         return d.PageView(
@@ -139,7 +175,11 @@ class FakeSource:
         )  # fmt: skip
 
     async def sites(self):
-        rows = [site_row(), site_row("shop.example.org", paused=True), site_row("news.example.org", reachable=False)]
+        rows = [
+            site_row(),
+            site_row("shop.example.org", paused=True),
+            site_row("news.example.org", reachable=False),
+        ]
         return d.Sites(count=0 if self.empty else 3, rows=[] if self.empty else rows)
 
     async def site(self, name):
@@ -158,7 +198,10 @@ class FakeSource:
                 time=NOW, pages=0, sampled=0, policy="optimal", curve=[], never_visited=0, never_visited_pages=[], intervals=[],
                 policies=[], sites_at_ceiling=[],
             )  # fmt: skip
-        bins = [d.CountBin(low=60 * 4**n, high=240 * 4**n, count=c) for n, c in enumerate([12, 140, 610, 900, 500, 160, 40])]
+        bins = [
+            d.CountBin(low=60 * 4**n, high=240 * 4**n, count=c)
+            for n, c in enumerate([12, 140, 610, 900, 500, 160, 40])
+        ]
         policies = [
             d.PolicyValue(policy="optimal", label="optimal", obsolescence=0.1265),
             d.PolicyValue(policy="uniform", label="uniform: all pages alike", obsolescence=0.1612),
@@ -178,7 +221,9 @@ class FakeSource:
                 reason="The engine has not run here.",
             )  # fmt: skip
         fleet = [
-            d.FleetPoint(robots=n, cost=0.4 + (n - 6 / service_factor) ** 2 / 30, starvation=0.5**n, loss=1 - 0.98**n)
+            d.FleetPoint(
+                robots=n, cost=0.4 + (n - 6 / service_factor) ** 2 / 30, starvation=0.5**n, loss=1 - 0.98**n
+            )
             for n in range(1, 17)
         ]
         best = min(fleet, key=lambda point: point.cost).robots
@@ -200,14 +245,18 @@ class FakeSource:
         times = [NOW - seconds + seconds * n / (points - 1) for n in range(points)]
         waves = [math.sin(n / points * 20) + 0.3 * math.sin(n * 1.7) for n in range(points)]
         values = {
-            "obsolescence": [0.1316 + 0.01 * w + 0.3 * math.exp(-12 * n / points) for n, w in enumerate(waves)],
+            "obsolescence": [
+                0.1316 + 0.01 * w + 0.3 * math.exp(-12 * n / points) for n, w in enumerate(waves)
+            ],
             "bound": [0.1265] * points,
             "accesses": [4.9 + 0.1 * w for w in waves],
             "changes": [1.2 + 0.2 * w for w in waves],
             "budget": [5.0] * points,
         }
         step = seconds / (points - 1)
-        return d.HistorySeries(begin=times[0], end=NOW, step_seconds=step, times=times, series={n: values[n] for n in names})
+        return d.HistorySeries(
+            begin=times[0], end=NOW, step_seconds=step, times=times, series={n: values[n] for n in names}
+        )
 
     def __getattr__(self, name):
         async def take(*arguments, **options):
