@@ -31,6 +31,7 @@ ALLOWED = {
     "backends": ["errors", "engine"],
     "settings": ["errors"],
     "assemble": ["errors", "settings", "engine", "backends", *THEORY],
+    "web": [*THEORY, "_version", "engine", "backends", "settings", "assemble"],
     "cli": [
         *THEORY,
         "simulate",
@@ -41,6 +42,7 @@ ALLOWED = {
         "backends",
         "settings",
         "assemble",
+        "web",
     ],
     "__main__": ["cli"],
 }

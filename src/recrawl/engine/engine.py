@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recrawl.engine.actions import Actions, Pauses
 from recrawl.engine.automatic import Log
 from recrawl.engine.conclude import Conclusions
 from recrawl.engine.control_loop import Controller, fixed, guarded, switched
@@ -52,8 +53,9 @@ class Engine:
         self.world, self.behaviour = world, behaviour
         clock = world.clock
         self.measures = Measures(clock)
-        pace = Pace(math.inf if behaviour.budget is None else behaviour.budget, clock.monotonic())
-        self.scheduler = Scheduler(clock, world.politeness, pace, behaviour.scheduler)
+        self.pace = Pace(math.inf if behaviour.budget is None else behaviour.budget, clock.monotonic())
+        pauses = Pauses(world.politeness, clock)
+        self.scheduler = Scheduler(clock, pauses, self.pace, behaviour.scheduler)
         self.queue = IndexQueue(
             world.buffer, clock, self.measures, self._returned,
             behaviour.obsolete_after, behaviour.deterministic, behaviour.seed,
@@ -81,6 +83,7 @@ class Engine:
         self._planned_at = (clock.monotonic(), 0)
         self._sampled_at = self._plan_ended = -math.inf
         self._plan_took = 0.0
+        self._planning = asyncio.Lock()
         self.freshness_seconds = 0.0  # integral of the expected freshness over time
         self._freshness: tuple[float, float] | None = None
         self._hopeless: dict[str, str] = {}
@@ -89,6 +92,7 @@ class Engine:
         self.replayed = 0
         self.running = False
         self.sampler = Sampler(self)
+        self.actions = Actions(self, pauses)
 
     def _table(self) -> tuple[int, ...]:
         behaviour, capacity = self.behaviour, self.world.buffer.capacity
@@ -127,12 +131,13 @@ class Engine:
         await self._load()
         self.scheduler.order_by_last_access()
         if 0 < len(self.scheduler) <= _PLANNED_FIRST:  # for more, robots need not wait
-            await self._replan()
+            await self.replan()
         self.measures.restart()
         self.controller.attach()
         self.running = True
 
     async def _load(self) -> None:
+        await self.actions.restore()
         prior = await self.world.store.load("prior")
         if prior is not None:
             self.scheduler.restore_prior(prior)
@@ -237,13 +242,15 @@ class Engine:
         if self.scheduler.wants_plan() and now - self._plan_ended >= (
             3.0 * self._plan_took if growing else rest
         ):
-            await self._replan()
+            await self.replan()
 
-    async def _replan(self) -> None:
-        begun = self.world.clock.monotonic()
-        plan = await self.scheduler.replan(self._planned_budget())
-        self._plan_ended = self.world.clock.monotonic()
-        self._plan_took = self._plan_ended - begun
+    async def replan(self) -> None:
+        """Find the price anew, and take over the order it gives."""
+        async with self._planning:
+            begun = self.world.clock.monotonic()
+            plan = await self.scheduler.replan(self._planned_budget())
+            self._plan_ended = self.world.clock.monotonic()
+            self._plan_took = self._plan_ended - begun
         _log.debug("planned %d pages at price %g", plan.pages, plan.price)
 
     def _planned_budget(self) -> float:

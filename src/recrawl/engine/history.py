@@ -17,8 +17,9 @@ __all__ = ["SERIES", "TIERS", "HistoryPoint", "Tier", "choose_tier", "joined", "
 
 # Names of the values of a sample, in order. New ones come at the end: older rows are shorter.
 SERIES = (
-    "obsolescence", "bound", "budget", "accesses", "changes", "failures", "robots_active", "robots_accessing", "buffer",
-    "loss", "obsolete", "starvation", "spare", "index_delay", "pages", "searchable", "uncommitted", "loop_lag",
+    "obsolescence", "obsolescence_bound", "budget_per_second", "accesses_per_second", "changes_per_second",
+    "failures_per_second", "bytes_per_second", "change_share", "robots_active", "robots_accessing", "buffer_level",
+    "loss", "obsolete", "starvation", "spare", "index_delay_seconds", "loop_lag_seconds", "pages", "uncommitted",
 )  # fmt: skip
 
 

@@ -52,6 +52,7 @@ class Sampler:
             "accesses": sum(measures.outcomes.values()),
             "failures": sum(measures.outcomes[name] for name in _NO_NEWS),
             "changes": measures.findings["changed"],
+            "bytes": measures.bytes_received,
             **{name: float(value) for name, value in vars(queue).items()},
         }
 
@@ -62,7 +63,8 @@ class Sampler:
         grown = {name: value - (0.0 if anew else before[name]) for name, value in now.items()}
         passed = now["time"] - before["time"]
         rates = {
-            name: max(0.0, now[name] - before[name]) / passed for name in ("accesses", "changes", "failures")
+            f"{name}_per_second": max(0.0, now[name] - before[name]) / passed
+            for name in ("accesses", "changes", "failures", "bytes")
         }
 
         def share(above: str, below: str) -> float:
@@ -71,21 +73,23 @@ class Sampler:
         revisions, searchable = engine.follower.applied, engine.follower.watermark
         return {
             "obsolescence": 1.0 - engine.expected_freshness,
-            "bound": self.bound,
-            "budget": engine.behaviour.budget if engine.behaviour.budget is not None else math.nan,
+            "obsolescence_bound": self.bound,
+            "budget_per_second": engine.behaviour.budget if engine.behaviour.budget is not None else math.nan,
             **rates,
+            "change_share": rates["changes_per_second"] / rates["accesses_per_second"]
+            if rates["accesses_per_second"] > 0
+            else math.nan,
             "robots_active": share("robot_seconds", "seconds"),
             "robots_accessing": float(len(engine.robots.in_flight)),
-            "buffer": share("level_seconds", "seconds"),
+            "buffer_level": share("level_seconds", "seconds"),
             "loss": share("lost", "arrived"),
             "obsolete": share("obsolete", "arrived"),
             "starvation": share("idle_seconds", "seconds"),
             "spare": share("spare_seconds", "seconds"),
-            "index_delay": engine.measures.index_delay.document()["p99"],
+            "index_delay_seconds": engine.measures.index_delay.document()["p99"],
             "pages": float(len(engine.scheduler)),
-            "searchable": float(searchable),
             "uncommitted": float(max(0, revisions - searchable)),
-            "loop_lag": engine.measures.loop_lag.document()["p99"],
+            "loop_lag_seconds": engine.measures.loop_lag.document()["p99"],
         }
 
     async def _find_bound(self) -> None:

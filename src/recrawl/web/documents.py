@@ -44,6 +44,7 @@ Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
 Amount = Annotated[float, Meta(ge=0.0)]
 Count = Annotated[int, Meta(ge=0)]
 State = Literal["known", "gone", "excluded", "duplicate"]
+PolicyWord = Literal["optimal", "uniform", "proportional", "randomised"]
 Control = Literal["guarded", "fixed", "thresholds", "auto"]
 
 
@@ -292,12 +293,13 @@ class BudgetValue(Document, frozen=True, kw_only=True):
     budget_per_second: Amount
     obsolescence: Probability  # the lower bound
     price: Amount
+    never_visited: Count  # pages that are not worth an access then
 
 
 class PolicyValue(Document, frozen=True, kw_only=True):
     """What a rule gives at the present budget, if pages change as believed."""
 
-    policy: Literal["optimal", "uniform", "proportional", "randomised"]
+    policy: PolicyWord
     label: str
     obsolescence: Probability
 
