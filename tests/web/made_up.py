@@ -54,28 +54,86 @@ def site_row(site="docs.example.org", **changes):
 
 
 QUEUE = [
-    d.Measured(name="loss", label="loss (per page)", unit="share", measured=0.012, half_width=0.003, predicted=0.0108),
-    d.Measured(name="obsolete", label="obsolete in buffer (per page)", unit="share", measured=0.0, predicted=0.0),
-    d.Measured(name="starvation", label="starvation (share of time)", unit="share", measured=0.076, half_width=0.003, predicted=0.077),
-    d.Measured(name="response_time", label="response time", unit="seconds", measured=0.42, half_width=0.02, predicted=0.4),
-    d.Measured(name="active_robots", label="active robots", unit="robots", measured=5.31, half_width=0.1, predicted=5.2),
-]  # fmt: skip
+    d.Measured(
+        name="loss", label="loss (per page)", unit="share", measured=0.012, half_width=0.003, predicted=0.0108
+    ),
+    d.Measured(
+        name="obsolete", label="obsolete in buffer (per page)", unit="share", measured=0.0, predicted=0.0
+    ),
+    d.Measured(
+        name="starvation",
+        label="starvation (share of time)",
+        unit="share",
+        measured=0.076,
+        half_width=0.003,
+        predicted=0.077,
+    ),
+    d.Measured(
+        name="response_time",
+        label="response time",
+        unit="seconds",
+        measured=0.42,
+        half_width=0.02,
+        predicted=0.4,
+    ),
+    d.Measured(
+        name="active_robots",
+        label="active robots",
+        unit="robots",
+        measured=5.31,
+        half_width=0.1,
+        predicted=5.2,
+    ),
+]
 BUFFER = d.BufferView(level=23, capacity=64, thresholds=[20, 40])
 
 
 def overview(**changes):
     fields = {
-        "time": NOW, "running": True, "read_only": False, "running_seconds": 86400 * 1.4, "obsolescence": 0.1316,
-        "obsolescence_bound": 0.1265, "budget_per_second": 5.0, "planned_budget_per_second": 5.0, "accesses_per_second": 4.93,
-        "budget_used": 0.986, "price": 312.0, "pages": {"known": 2411, "gone": 12, "excluded": 3, "duplicate": 9},
-        "searchable": 2398, "scheduled": 2420, "sites": 3, "paused_sites": ["shop.example.org"], "accesses": 1_204_331,
-        "outcomes": {"content": 800_000, "not_modified": 404_331}, "accesses_this_run": 603_101, "changes": 311_402,
-        "change_share": 0.2586, "revision": 311_500, "uncommitted": 14, "index_delay_seconds": 2.1, "loop_lag_seconds": 0.004,
-        "bytes_received": 18_000_000_000, "store_bytes": 240_000_000, "disk_free_bytes": 43_000_000_000, "robots_active": 8,
-        "robots_accessing": 5, "robots_most": 16, "buffer": BUFFER, "control": "thresholds", "queue": QUEUE,
-        "alarms": [d.Alarm(kind="site_unreachable", severity="critical", text="shop.example.org cannot be reached.",
-                           advice="Its 40 pages stay searchable; it is tried again in 4 min.", site="shop.example.org")],
-    }  # fmt: skip
+        "time": NOW,
+        "running": True,
+        "read_only": False,
+        "running_seconds": 86400 * 1.4,
+        "obsolescence": 0.1316,
+        "obsolescence_bound": 0.1265,
+        "budget_per_second": 5.0,
+        "planned_budget_per_second": 5.0,
+        "accesses_per_second": 4.93,
+        "budget_used": 0.986,
+        "price": 312.0,
+        "pages": {"known": 2411, "gone": 12, "excluded": 3, "duplicate": 9},
+        "searchable": 2398,
+        "scheduled": 2420,
+        "sites": 3,
+        "paused_sites": ["shop.example.org"],
+        "accesses": 1_204_331,
+        "outcomes": {"content": 800_000, "not_modified": 404_331},
+        "accesses_this_run": 603_101,
+        "changes": 311_402,
+        "change_share": 0.2586,
+        "revision": 311_500,
+        "uncommitted": 14,
+        "index_delay_seconds": 2.1,
+        "loop_lag_seconds": 0.004,
+        "bytes_received": 18_000_000_000,
+        "store_bytes": 240_000_000,
+        "disk_free_bytes": 43_000_000_000,
+        "robots_active": 8,
+        "robots_accessing": 5,
+        "robots_most": 16,
+        "buffer": BUFFER,
+        "control": "thresholds",
+        "queue": QUEUE,
+        "alarms": [
+            d.Alarm(
+                kind="site_unreachable",
+                severity="critical",
+                text="shop.example.org cannot be reached.",
+                advice="Its 40 pages stay searchable; it is tried again in 4 min.",
+                site="shop.example.org",
+            )
+        ],
+    }
     return d.Overview(**{**fields, **changes})
 
 
@@ -121,10 +179,17 @@ class FakeSource:
 
     async def search(self, query, site=None, limit=10, offset=0):
         hit = d.Hit(
-            url=self.url, href=self.url if self.url.startswith("http") else None, site="docs.example.org", title=self.text,
-            snippet=f"{self.text} and keep the copy fresh while pages change", marks=[(len(self.text) + 5, len(self.text) + 9)],
-            score=3.2, revision=9, last_seen=NOW - 90, current_probability=0.83,
-        )  # fmt: skip
+            url=self.url,
+            href=self.url if self.url.startswith("http") else None,
+            site="docs.example.org",
+            title=self.text,
+            snippet=f"{self.text} and keep the copy fresh while pages change",
+            marks=[(len(self.text) + 5, len(self.text) + 9)],
+            score=3.2,
+            revision=9,
+            last_seen=NOW - 90,
+            current_probability=0.83,
+        )
         hits = [] if self.empty else [hit] * 10
         return d.SearchResult(
             query=query,
@@ -143,9 +208,15 @@ class FakeSource:
             else [page_row(self.url, self.text), page_row(self.url, "", failures=2, access_interval=None)]
         )
         return d.Pages(
-            count=len(rows) and 2411, total=len(rows) and 2435, offset=query.offset, limit=query.limit, sort=query.sort,
-            descending=query.descending, as_of=NOW - 3, rows=rows * 12,
-        )  # fmt: skip
+            count=len(rows) and 2411,
+            total=len(rows) and 2435,
+            offset=query.offset,
+            limit=query.limit,
+            sort=query.sort,
+            descending=query.descending,
+            as_of=NOW - 3,
+            rows=rows * 12,
+        )
 
     async def page(self, url):
         if url != self.url:
@@ -168,11 +239,25 @@ class FakeSource:
             for n, a in enumerate(accesses)
         ]
         return d.PageView(
-            row=page_row(self.url, self.text), found_at=NOW - 100_000, searchable=True, revision=812, last_outcome="not_modified",
-            reason=self.text, etag=self.text, digest="ab12", why_due=f"Due in 15 min: {self.text}", policy="optimal", price=312.0,
-            headings=[self.text, "Install"], text=f"{self.text}\nThe text that was extracted.", text_characters=4000,
-            accesses=accesses, belief=belief, moved_to=self.url, duplicate_of=self.url,
-        )  # fmt: skip
+            row=page_row(self.url, self.text),
+            found_at=NOW - 100_000,
+            searchable=True,
+            revision=812,
+            last_outcome="not_modified",
+            reason=self.text,
+            etag=self.text,
+            digest="ab12",
+            why_due=f"Due in 15 min: {self.text}",
+            policy="optimal",
+            price=312.0,
+            headings=[self.text, "Install"],
+            text=f"{self.text}\nThe text that was extracted.",
+            text_characters=4000,
+            accesses=accesses,
+            belief=belief,
+            moved_to=self.url,
+            duplicate_of=self.url,
+        )
 
     async def sites(self):
         rows = [
@@ -186,18 +271,33 @@ class FakeSource:
         if name != "docs.example.org":
             raise not_found(f"{name} is not known")
         return d.SiteView(
-            row=site_row(), concurrency=1, accessing=1, failures_in_a_row=0, exclusion_read_at=NOW - 3000,
-            exclusion_expires_at=NOW + 80_000, exclusion_text=f"User-agent: *\nDisallow: /private/{self.text}\n",
-            exclusion_reason=self.text, states={"known": 1187, "gone": 13}, errors=[page_row(self.url, failures=3)],
+            row=site_row(),
+            concurrency=1,
+            accessing=1,
+            failures_in_a_row=0,
+            exclusion_read_at=NOW - 3000,
+            exclusion_expires_at=NOW + 80_000,
+            exclusion_text=f"User-agent: *\nDisallow: /private/{self.text}\n",
+            exclusion_reason=self.text,
+            states={"known": 1187, "gone": 13},
+            errors=[page_row(self.url, failures=3)],
             reasons={self.url: self.text},
-        )  # fmt: skip
+        )
 
     async def plan(self, factor=1.0):
         if self.empty:
             return d.PlanView(
-                time=NOW, pages=0, sampled=0, policy="optimal", curve=[], never_visited=0, never_visited_pages=[], intervals=[],
-                policies=[], sites_at_ceiling=[],
-            )  # fmt: skip
+                time=NOW,
+                pages=0,
+                sampled=0,
+                policy="optimal",
+                curve=[],
+                never_visited=0,
+                never_visited_pages=[],
+                intervals=[],
+                policies=[],
+                sites_at_ceiling=[],
+            )
         bins = [
             d.CountBin(low=60 * 4**n, high=240 * 4**n, count=c)
             for n, c in enumerate([12, 140, 610, 900, 500, 160, 40])
@@ -208,18 +308,41 @@ class FakeSource:
             d.PolicyValue(policy="proportional", label="proportional to change", obsolescence=0.2919),
         ]
         return d.PlanView(
-            time=NOW, pages=2411, sampled=2411, policy="optimal", budget_per_second=5.0, price=312.0, obsolescence=0.1316,
-            present=curve_point(5 * factor), curve=[curve_point(5 * 2 ** (n / 4)) for n in range(-14, 15)], never_visited=31,
-            never_visited_pages=[self.url] * 5, intervals=bins, policies=policies, sites_at_ceiling=["docs.example.org"],
-        )  # fmt: skip
+            time=NOW,
+            pages=2411,
+            sampled=2411,
+            policy="optimal",
+            budget_per_second=5.0,
+            price=312.0,
+            obsolescence=0.1316,
+            present=curve_point(5 * factor),
+            curve=[curve_point(5 * 2 ** (n / 4)) for n in range(-14, 15)],
+            never_visited=31,
+            never_visited_pages=[self.url] * 5,
+            intervals=bins,
+            policies=policies,
+            sites_at_ceiling=["docs.example.org"],
+        )
 
     async def robots(self, service_factor=1.0):
         if self.empty:
             return d.RobotsView(
-                time=NOW, control="guarded", decision="", warnings=[], robots_active=0, robots_accessing=0, robots_most=0,
-                buffer=d.BufferView(level=0, capacity=0), queue=[], thresholds=[], occupancy=[], laws=[], fleet=[], controls=[],
+                time=NOW,
+                control="guarded",
+                decision="",
+                warnings=[],
+                robots_active=0,
+                robots_accessing=0,
+                robots_most=0,
+                buffer=d.BufferView(level=0, capacity=0),
+                queue=[],
+                thresholds=[],
+                occupancy=[],
+                laws=[],
+                fleet=[],
+                controls=[],
                 reason="The engine has not run here.",
-            )  # fmt: skip
+            )
         fleet = [
             d.FleetPoint(
                 robots=n, cost=0.4 + (n - 6 / service_factor) ** 2 / 30, starvation=0.5**n, loss=1 - 0.98**n
@@ -230,28 +353,51 @@ class FakeSource:
         shares = [math.exp(-((n - 24) ** 2) / 180) for n in range(65)]
         whole = sum(shares)
         return d.RobotsView(
-            time=NOW, control="thresholds", decision=self.text, warnings=[self.text], robots_active=8, robots_accessing=5,
-            robots_most=16, buffer=BUFFER, queue=QUEUE, fleet=fleet, best_fixed_robots=best, service_factor=service_factor,
-            thresholds=[d.ThresholdRow(robots=8, low=0, high=20), d.ThresholdRow(robots=4, low=21, high=40),
-                        d.ThresholdRow(robots=1, low=41, high=64)],
-            occupancy=[d.LevelShare(level=n, measured=s / whole * (1 + 0.2 * math.sin(3 * n)), predicted=s / whole)
-                       for n, s in enumerate(shares)],
-            laws=[d.FittedLaw(name="gaps between deliveries", family="MAP of order 2", mean=0.21, scv=1.4, samples=18_201),
-                  d.FittedLaw(name="service times", family="hyper-Erlang", mean=0.19, scv=0.7, samples=18_100)],
+            time=NOW,
+            control="thresholds",
+            decision=self.text,
+            warnings=[self.text],
+            robots_active=8,
+            robots_accessing=5,
+            robots_most=16,
+            buffer=BUFFER,
+            queue=QUEUE,
+            fleet=fleet,
+            best_fixed_robots=best,
+            service_factor=service_factor,
+            thresholds=[
+                d.ThresholdRow(robots=8, low=0, high=20),
+                d.ThresholdRow(robots=4, low=21, high=40),
+                d.ThresholdRow(robots=1, low=41, high=64),
+            ],
+            occupancy=[
+                d.LevelShare(level=n, measured=s / whole * (1 + 0.2 * math.sin(3 * n)), predicted=s / whole)
+                for n, s in enumerate(shares)
+            ],
+            laws=[
+                d.FittedLaw(
+                    name="gaps between deliveries",
+                    family="MAP of order 2",
+                    mean=0.21,
+                    scv=1.4,
+                    samples=18_201,
+                ),
+                d.FittedLaw(name="service times", family="hyper-Erlang", mean=0.19, scv=0.7, samples=18_100),
+            ],
             controls=["guarded", "fixed", "thresholds"],
-        )  # fmt: skip
+        )
 
-    async def history(self, seconds=3600.0, names=None, points=400, end=None):
+    async def history(self, seconds=3600.0, names=None, points=400):
         times = [NOW - seconds + seconds * n / (points - 1) for n in range(points)]
         waves = [math.sin(n / points * 20) + 0.3 * math.sin(n * 1.7) for n in range(points)]
         values = {
             "obsolescence": [
                 0.1316 + 0.01 * w + 0.3 * math.exp(-12 * n / points) for n, w in enumerate(waves)
             ],
-            "bound": [0.1265] * points,
-            "accesses": [4.9 + 0.1 * w for w in waves],
-            "changes": [1.2 + 0.2 * w for w in waves],
-            "budget": [5.0] * points,
+            "obsolescence_bound": [0.1265] * points,
+            "accesses_per_second": [4.9 + 0.1 * w for w in waves],
+            "changes_per_second": [1.2 + 0.2 * w for w in waves],
+            "budget_per_second": [5.0] * points,
         }
         step = seconds / (points - 1)
         return d.HistorySeries(

@@ -1,7 +1,7 @@
 """What the charts draw, as plain data for static/charts.js.
 
 A chart has its kinds of numbers (`x`, `y`: time, rate, span, percent, number), its series in the order of the columns
-of `data`, and a few wishes: `log_x`, `log_y`, `from_zero`, `here` (a ring), `levels` and `moments` (lines across and up).
+of `data`, and wishes: `log_x`, `log_y`, `from_zero`, `here` (a ring), `levels` and `moments` (lines across and up).
 """
 
 from __future__ import annotations
@@ -13,9 +13,16 @@ from recrawl.web.wording import across
 if TYPE_CHECKING:
     from recrawl.web.documents import AccessEntry, BeliefPoint, PageView, PlanView, RobotsView
 
-__all__ = ["accesses", "belief", "curve", "fleet", "obsolescence", "occupancy", "timeline"]
+__all__ = ["HISTORY", "accesses", "belief", "curve", "fleet", "obsolescence", "occupancy", "timeline"]
 
 Spec = dict[str, Any]
+HISTORY = (
+    "obsolescence",
+    "obsolescence_bound",
+    "accesses_per_second",
+    "changes_per_second",
+    "budget_per_second",
+)
 _FAILED = frozenset({"failed", "busy", "refused", "unreadable", "needs_script"})
 
 
@@ -27,7 +34,7 @@ def obsolescence() -> Spec:
         "from_zero": True,
         "series": [
             {"name": "obsolescence", "label": "expected", "kind": "area"},
-            {"name": "bound", "label": "bound", "tone": "second", "dash": True},
+            {"name": "obsolescence_bound", "label": "bound", "tone": "second", "dash": True},
         ],
         "data": [[], [], []],
     }
@@ -40,9 +47,9 @@ def accesses() -> Spec:
         "y": "rate",
         "from_zero": True,
         "series": [
-            {"name": "accesses", "label": "accesses", "kind": "area"},
-            {"name": "changes", "label": "changes found", "tone": "third"},
-            {"name": "budget", "label": "budget", "tone": "second", "dash": True},
+            {"name": "accesses_per_second", "label": "accesses", "kind": "area"},
+            {"name": "changes_per_second", "label": "changes found", "tone": "third"},
+            {"name": "budget_per_second", "label": "budget", "tone": "second", "dash": True},
         ],
         "data": [[], [], [], []],
     }

@@ -40,10 +40,19 @@ ROOMS = (
 )
 SPANS = {"10 min": 600, "1 h": 3600, "6 h": 21_600, "1 d": 86_400, "1 week": 604_800}
 SORTS = {
-    "due": "next due", "rate": "change rate", "interval": "interval", "seen": "last seen",
-    "current": "probability current", "links": "in-links", "weight": "weight", "changes": "changes", "accesses": "accesses", "changed": "last change",
-    "failures": "failures", "url": "URL",
-}  # fmt: skip
+    "due": "next due",
+    "rate": "change rate",
+    "interval": "interval",
+    "seen": "last seen",
+    "current": "probability current",
+    "links": "in-links",
+    "weight": "weight",
+    "changes": "changes",
+    "accesses": "accesses",
+    "changed": "last change",
+    "failures": "failures",
+    "url": "URL",
+}
 COLUMNS = (
     ("url", "Page", "Title and URL", ""),
     ("rate", "Change rate", "Changes per unit of time, with a 90 % credible interval", "number"),
@@ -161,7 +170,7 @@ class Pages:
         view, frame = await self._frame("Overview")
         span = request.query_params.get("span", "1 h")
         span = span if span in SPANS else "1 h"
-        names = ("obsolescence", "bound", "accesses", "changes", "budget")
+        names = charting.HISTORY
         fragment = "HX-Request" in request.headers  # the live parts show no history
         seconds = 1.0 if fragment else float(SPANS[span])
         history = await self._source.history(seconds, names, points=2 if fragment else _ROWS)
