@@ -246,6 +246,7 @@ def behaviour_of(settings: Settings) -> Behaviour:
         ),
         budget=settings.budget_per_second,
         robots=settings.robots,
+        fewest_robots=settings.fewest_robots,
         control=settings.control,
         policy=Policy(settings.modes, settings.thresholds) if settings.control == "thresholds" else None,
         obsolete_after=settings.obsolete_after_seconds,

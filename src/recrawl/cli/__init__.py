@@ -25,6 +25,7 @@ from recrawl.cli import (
     replay,
     run,
     search,
+    serve,
     simulate,
     simulate_control,
     simulate_fleet,
@@ -59,7 +60,7 @@ def _root(
     del version  # answered by its callback
 
 
-for command in (run, search, status, pages, changes, explain):
+for command in (run, serve, search, status, pages, changes, explain):
     command.register(app)
 plan.register(app)
 fleet.register(app)

@@ -8,24 +8,15 @@ import ipaddress
 import secrets
 import socket
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from recrawl.engine.options import secret
 from recrawl.errors import ConfigError
 
-__all__ = ["DEFAULT_LISTEN", "WebOptions", "is_loopback", "parse_listen"]
+if TYPE_CHECKING:
+    from recrawl.settings import Settings
 
-DEFAULT_LISTEN = "127.0.0.1:8717"
-
-
-def parse_listen(text: str) -> tuple[str, int]:
-    """Host and port.
-
-    >>> parse_listen("127.0.0.1:8717"), parse_listen("[::1]:80"), parse_listen(":8080")
-    (('127.0.0.1', 8717), ('::1', 80), ('0.0.0.0', 8080))
-    """
-    host, colon, port = text.rpartition(":")
-    if not colon or not port.isdigit() or not 0 <= int(port) <= 65535:
-        raise ConfigError(f"listen: {text!r} must be HOST:PORT, such as {DEFAULT_LISTEN}")
-    return host.strip("[]") or "0.0.0.0", int(port)
+__all__ = ["WebOptions", "is_loopback", "options_of"]
 
 
 def is_loopback(host: str) -> bool:
@@ -81,3 +72,10 @@ class WebOptions:
         if self.guarded:
             names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
         return frozenset(names)
+
+
+def options_of(settings: Settings, host: str, port: int) -> WebOptions:
+    """From the settings, for the address that is listened on."""
+    token = secret(settings.token) if settings.token else secrets.token_urlsafe(24)
+    key = secret(settings.indexnow_key) if settings.indexnow_key else ""
+    return WebOptions(host=host, port=port, hosts=settings.web_hosts, indexnow_key=key, token=token)
