@@ -139,7 +139,10 @@ def overview(**changes):
 
 def curve_point(budget):
     return d.BudgetValue(
-        budget_per_second=budget, obsolescence=1 / (1 + (budget / 0.7) ** 0.95), price=1500 / budget
+        budget_per_second=budget,
+        obsolescence=1 / (1 + (budget / 0.7) ** 0.95),
+        price=1500 / budget,
+        never_visited=round(200 / (1 + budget)),
     )
 
 
