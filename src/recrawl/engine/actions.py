@@ -7,7 +7,6 @@ are the pages' own.
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,6 @@ __all__ = ["Actions", "Pauses", "load_paused"]
 
 _PAUSED = "paused"
 _LOOK_SECONDS = 0.5  # until a paused site is looked at again
-_AT_ONCE = -1e13  # a due time before that of any page that was never accessed
 
 
 async def load_paused(store: Store) -> set[str]:
@@ -100,30 +98,11 @@ class Actions:
         """Let a page be accessed before all others, as soon as its site allows; False: it is being accessed."""
         if url not in self._engine.scheduler.table.slot:
             raise ConfigError(f"{url}: this page is not scheduled")
-        if url in self._engine.robots.in_flight:
-            return False
-        self._hurry(url)
-        return True
+        return self._engine.scheduler.visit(url)
 
     def signal(self, url: str, when: float | None) -> bool:
-        """Somebody says that a page has changed, at `when` or just now; whether its due time moved.
-
-        It is due at once, unless it was accessed after that time: then it is known already.
-        """
-        table = self._engine.scheduler.table
-        slot = table.slot.get(url)
-        if slot is None:
-            return False
-        last = float(table.last[slot])
-        if when is not None and not math.isnan(last) and when <= last:
-            return False
-        self._hurry(url)
-        return True
-
-    def _hurry(self, url: str) -> None:
-        scheduler = self._engine.scheduler
-        scheduler._put(scheduler.table.slot[url], _AT_ONCE)
-        scheduler._news.set()
+        """Somebody says that a page has changed, at `when` or just now; whether that is news."""
+        return self._engine.signal(url, when)
 
     async def discover(self, urls: Sequence[str]) -> int:
         """Take pages of the scope that were not known into the schedule; how many."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from recrawl.engine.parts import Behaviour, World
+    from recrawl.engine.planning import PolicyName
     from recrawl.engine.records import Access, NewPage, PageRecord
 
 __all__ = ["Engine"]
@@ -44,6 +45,7 @@ _log = logging.getLogger(__name__)
 _LAG_SECONDS = 0.5
 _PLANNED_FIRST = 20_000
 _SAMPLE_SECONDS = 2.0  # between two samples of the history
+_LEASE_NOTE_SECONDS = 1.0  # between two notes to the store of what is handed out
 _LOOK_SECONDS = 0.2  # between two questions whether a plan is wanted
 
 
@@ -153,10 +155,10 @@ class Engine:
 
     async def _start(self) -> None:
         if self.behaviour.warm:
-            await asyncio.to_thread(warm_kernels)
+            await asyncio.to_thread(warm_kernels, self.behaviour.scheduler.policy)
         self.replayed = await self.follower.catch_up()
         await self._load()
-        self.scheduler.order_by_last_access()
+        self.scheduler.order_pages()
         if 0 < len(self.scheduler) <= _PLANNED_FIRST:  # for more, robots need not wait
             await self.replan()
         self.measures.restart()
@@ -168,9 +170,16 @@ class Engine:
         prior = await self.world.store.load("prior")
         if prior is not None:
             self.scheduler.restore_prior(prior)
+        bounds = await self.world.store.load("bounds")
+        if bounds is not None:
+            self.world.admission.restore(bounds)
         async for columns in self.world.store.scan():
             self.scheduler.load(columns)
             await asyncio.sleep(0)
+        announcements = await self.world.store.load("announcements")
+        if announcements is not None:
+            table = self.scheduler.table
+            self.scheduler.announcements.restore(announcements, table.site_numbers)
         self._known_before = bool(np.isfinite(self.scheduler.table.last).any())
 
     async def _run_robots(self, stopping: asyncio.Event) -> None:
@@ -208,6 +217,7 @@ class Engine:
         group.create_task(every(behaviour.status_seconds, self._note_status), name="status")
         group.create_task(every(60.0, self._save), name="saver")
         group.create_task(every(_SAMPLE_SECONDS, self.sampler.note), name="history")
+        group.create_task(every(_LEASE_NOTE_SECONDS, self._note_leases), name="leases")
         group.create_task(self._measure_lag(), name="lag")
         group.create_task(self._note_known(list(self.scheduler.table.slot)), name="known pages")
         group.create_task(self._discover(), name="discovery")
@@ -231,6 +241,7 @@ class Engine:
                 await asyncio.sleep(0)
                 if self._helpers_stop.is_set():
                     return
+        self.world.admission.noted()
 
     async def _measure_lag(self) -> None:
         # Real time on purpose: it is the event loop that is measured.
@@ -261,7 +272,16 @@ class Engine:
         wanted += [page for page in pages if page.url not in known][: max(room, 0)]
         if len(wanted) < len(pages):
             self.measures.findings["over_max_pages"] += len(pages) - len(wanted)
-        return self.scheduler.add(await self.world.store.add(wanted))
+        added = self.scheduler.add(await self.world.store.add(wanted))
+        for page in wanted:
+            if page.weight is not None:
+                self.scheduler.set_weight(page.url, page.weight)
+        self.scheduler.announce(wanted)
+        return added
+
+    def signal(self, url: str, when: float | None = None) -> bool:
+        """Somebody says that a page has changed, at `when` or just now: it is due at once. Whether that is news."""
+        return self.scheduler.signal(url, when)
 
     async def _replan_if_wanted(self) -> None:
         """Plan anew when enough has changed: soon while pages are being found, then at leisure."""
@@ -335,8 +355,21 @@ class Engine:
 
     # What others may know.
 
+    async def _note_leases(self) -> None:
+        """Tell the store which pages are out, all in one write; most are back before."""
+        out, free = self.scheduler.leases.news()
+        now = self.world.clock.time()
+        if out:
+            await self.world.store.lease(out, now + self.behaviour.scheduler.lease_seconds)
+        if free:
+            await self.world.store.lease(free, now)
+
     async def _save(self) -> None:
         await self.world.store.save("prior", self.scheduler.kept_prior())
+        await self.world.store.save("bounds", self.world.admission.kept())
+        await self.world.store.save(
+            "announcements", self.scheduler.announcements.kept(self.scheduler.table.sites)
+        )
 
     async def _note_status(self, running: bool = True) -> None:
         document = self.status(running)
@@ -349,7 +382,7 @@ class Engine:
         return engine_status(self, running)
 
 
-def warm_kernels() -> None:
+def warm_kernels(_policy: PolicyName = "optimal") -> None:
     """Load or compile the kernels that the scheduler calls, so that no robot waits for them."""
     from recrawl.engine.pages import GRID
     from recrawl.estimate import Belief

@@ -105,22 +105,22 @@ class Insight:
         """What is believed of these pages, as arrays: for many pages at once."""
         table = self._empty_table()
         slots = table.add(columns)
-        belief, last, weight = table.belief, table.last[slots], table.weight[slots]
-        bounds = belief.interval(slots, level)
+        last, weight = table.last[slots], table.weight[slots]
+        bounds = table.change_rate_interval(slots, level)
         intervals = np.full(slots.size, np.nan)
         if not math.isnan(self.price):
-            intervals = Policy(self.policy, belief).intervals(slots, weight, self.price)
+            intervals = Policy(self.policy, table).intervals(slots, weight, self.price)
         scheduled = np.isin(np.array(columns.state), (State.KNOWN.value, State.DUPLICATE.value))
         retry = np.array([-math.inf if moment is None else moment for moment in columns.retry_at])
         intervals = np.where(scheduled & np.isfinite(intervals), intervals, np.nan)
         return InsightArrays(
             last=last,
             weight=weight,
-            rate=belief.mean_rate(slots),
-            typical_rate=belief.typical_rate(slots),
+            rate=table.change_rate(slots),
+            typical_rate=table.belief.typical_rate(slots),
             low=bounds[:, 0],
             high=bounds[:, 1],
-            current=belief.current_probability(slots, np.maximum(np.nan_to_num(now - last), 0.0)),
+            current=table.current(slots, now),
             interval=intervals,
             due=np.maximum(last + intervals, retry),
         )

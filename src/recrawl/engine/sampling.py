@@ -18,6 +18,9 @@ __all__ = ["Sampler"]
 
 _BOUND_SECONDS = 20.0  # between two computations of the bound
 _BOUND_PAGES = 4096  # that it is computed from
+_QUEUE = (
+    "seconds", "arrived", "lost", "obsolete", "idle_seconds", "spare_seconds", "robot_seconds", "level_seconds",
+)  # fmt: skip
 _NO_NEWS = ("failed", "busy", "refused")
 
 
@@ -53,7 +56,7 @@ class Sampler:
             "failures": sum(measures.outcomes[name] for name in _NO_NEWS),
             "changes": measures.findings["changed"],
             "bytes": measures.bytes_received,
-            **{name: float(value) for name, value in vars(queue).items()},
+            **{name: float(getattr(queue, name)) for name in _QUEUE},
         }
 
     def _values(self, before: dict[str, float], now: dict[str, float]) -> dict[str, float]:

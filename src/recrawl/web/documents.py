@@ -107,7 +107,7 @@ class Overview(Document, frozen=True, kw_only=True):
     obsolescence_bound: Probability | None = (
         None  # least possible at this budget, if pages change as believed
     )
-    policy: Literal["optimal", "uniform", "proportional"] = "optimal"
+    policy: Literal["optimal", "poisson", "uniform", "proportional"] = "optimal"
     budget_per_second: Amount | None = None  # None: as fast as politeness allows
     planned_budget_per_second: Amount | None = None
     accesses_per_second: Amount | None = None  # lately
