@@ -108,8 +108,8 @@ class Room(threading.Thread):
                     server.stop()
 
     async def _tell(self, engine):
-        """Ready when every page was seen a few times."""
-        while engine.measures.findings["unchanged"] < 200 and not self._stopping.is_set():
+        """Ready when every page was seen, and many again."""
+        while engine.measures.findings["unchanged"] < 80 and not self._stopping.is_set():
             await asyncio.sleep(0.05)
         self._ready.set()
 

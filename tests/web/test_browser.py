@@ -145,7 +145,7 @@ def test_somebody_searches_and_reads_a_history(visit):
 
 
 def test_the_site_filter_and_the_pager(visit, room):
-    page = visit().go("/search?q=page")
+    page = visit().go("/search?q=revision")
     first = page.locator(".hits .where").first.inner_text()
     page.get_by_role("link", name="Next").click()
     expect(page.locator(".hits .where").first).not_to_have_text(first)
@@ -196,17 +196,17 @@ def test_the_control_is_switched(visit, room):
     page = visit().go("/robots")
     page.get_by_role("radio", name=re.compile("fixed")).check()
     page.fill("#robots", "5")
-    page.get_by_role("button", name="Switch").click()
+    page.get_by_role("button", name="Switch", exact=True).click()
     expect(page.locator(".notice.done")).to_be_visible()
     expect(page.get_by_role("radio", name=re.compile("fixed"))).to_be_checked()
     assert room.engine.status(running=True)["control"]["control"] == "fixed"
     page.get_by_role("radio", name=re.compile("thresholds")).check()
     page.fill("#modes", "6, 2")
     page.fill("#thresholds", "30")
-    page.get_by_role("button", name="Switch").click()
+    page.get_by_role("button", name="Switch", exact=True).click()
     expect(page.get_by_role("img", name=re.compile("thresholds at 30"))).to_be_visible()
     page.get_by_role("radio", name=re.compile("guarded")).check()
-    page.get_by_role("button", name="Switch").click()
+    page.get_by_role("button", name="Switch", exact=True).click()
     expect(page.get_by_role("radio", name=re.compile("guarded"))).to_be_checked()
 
 

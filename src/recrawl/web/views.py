@@ -168,8 +168,9 @@ class Pages:
 
     async def overview(self, request: Request) -> Page:
         view, frame = await self._frame("Overview")
-        span = request.query_params.get("span", "1 h")
-        span = span if span in SPANS else "1 h"
+        young = view.running_seconds is not None and view.running_seconds < SPANS["10 min"]
+        span = request.query_params.get("span", "")
+        span = span if span in SPANS else "10 min" if young else "1 h"
         names = charting.HISTORY
         fragment = "HX-Request" in request.headers  # the live parts show no history
         seconds = 1.0 if fragment else float(SPANS[span])

@@ -55,13 +55,15 @@ def significant(value: float | None, digits: int = 3) -> str:
 def percent(share: float | None) -> str:
     """A share in percent.
 
-    >>> percent(0.1316), percent(0.99999), percent(0.00012), percent(0.0), percent(1.0)
-    ('13.2\u202f%', '>99.9\u202f%', '0.012\u202f%', '0\u202f%', '100\u202f%')
+    >>> percent(0.1316), percent(0.99999), percent(0.00012), percent(0.00001), percent(0.0), percent(1.0)
+    ('13.2\u202f%', '>99.9\u202f%', '0.012\u202f%', '<0.01\u202f%', '0\u202f%', '100\u202f%')
     """
     if share is None or not math.isfinite(share):
         return NOTHING
     if 0.9995 <= share < 1.0:
         return f">99.9{_THIN}%"
+    if 0.0 < share < 1e-4:
+        return f"<0.01{_THIN}%"
     return f"{significant(100.0 * share)}{_THIN}%"
 
 

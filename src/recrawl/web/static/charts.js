@@ -261,7 +261,8 @@ async function follow(element) {
   const history = await answer.json();
   entry.next = performance.now() + 1000 * Math.min(60, Math.max(1.5, history.step_seconds));
   entry.spec.data = [history.times, ...entry.spec.series.map((one) => history.series[one.name] || history.times.map(() => null))];
-  entry.spec.x_range = [history.begin, history.end];
+  const first = history.times.length ? history.times[0] : history.begin; // a young engine fills the width too
+  entry.spec.x_range = [Math.max(history.begin, Math.min(first, history.end - 30)), history.end];
   entry.plot.setData(entry.spec.data);
 }
 

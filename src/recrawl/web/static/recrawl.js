@@ -60,7 +60,7 @@ function swaps() {
 function live() {
   let notes = 0;
   const stream = new EventSource("/api/events");
-  stream.addEventListener("overview", () => {
+  stream.addEventListener("status", () => {
     document.body.dataset.stream = "open";
     if (document.hidden || document.querySelector(":popover-open")) return;
     notes += 1;

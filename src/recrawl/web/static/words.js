@@ -15,6 +15,7 @@ export function significant(value, digits = 3) {
 export function percent(share) {
   if (share === null || share === undefined || !Number.isFinite(share)) return "–";
   if (share >= 0.9995 && share < 1) return `>99.9${THIN}%`;
+  if (share > 0 && share < 1e-4) return `<0.01${THIN}%`;
   return `${significant(100 * share)}${THIN}%`;
 }
 
