@@ -303,6 +303,7 @@ class Engine:
             plan = await self.scheduler.replan(self._planned_budget())
             self._plan_ended = self.world.clock.monotonic()
             self._plan_took = self._plan_ended - begun
+        await self.world.store.save("prior", self.scheduler.kept_prior())
         _log.debug("planned %d pages at price %g", plan.pages, plan.price)
 
     def _planned_budget(self) -> float:

@@ -6,9 +6,28 @@ None stands for what is not known. The descriptions of the OpenAPI document are 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from msgspec import Meta, Struct
+from recrawl.web.queue_documents import (
+    Amount,
+    BufferView,
+    Control,
+    Count,
+    Decision,
+    DensityBin,
+    Document,
+    FittedLaw,
+    FleetPoint,
+    LevelShare,
+    Measured,
+    PolicyWord,
+    Probability,
+    QueueCase,
+    RobotsView,
+    State,
+    ThresholdRow,
+    WhatIf,
+)
 
 __all__ = [
     "AccessEntry",
@@ -19,6 +38,8 @@ __all__ = [
     "Change",
     "Changes",
     "CountBin",
+    "Decision",
+    "DensityBin",
     "ErrorView",
     "FittedLaw",
     "FleetPoint",
@@ -32,24 +53,15 @@ __all__ = [
     "Pages",
     "PlanView",
     "PolicyValue",
+    "QueueCase",
     "RobotsView",
     "SearchResult",
     "SiteRow",
     "SiteView",
     "Sites",
     "ThresholdRow",
+    "WhatIf",
 ]
-
-Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
-Amount = Annotated[float, Meta(ge=0.0)]
-Count = Annotated[int, Meta(ge=0)]
-State = Literal["known", "gone", "excluded", "duplicate"]
-PolicyWord = Literal["optimal", "uniform", "proportional", "randomised"]
-Control = Literal["guarded", "fixed", "thresholds", "auto"]
-
-
-class Document(Struct, frozen=True, kw_only=True):
-    """Base of all documents: written once, read by name."""
 
 
 class ErrorView(Document, frozen=True, kw_only=True):
@@ -71,29 +83,6 @@ class Alarm(Document, frozen=True, kw_only=True):
     text: str
     advice: str = ""
     site: str | None = None
-
-
-class Measured(Document, frozen=True, kw_only=True):
-    """A measure of the index queue beside what the fitted model predicts."""
-
-    name: Literal[
-        "loss", "obsolete", "starvation", "spare", "response_time", "service_time", "active_robots", "mean_pages",
-        "arrival_rate",
-    ]  # fmt: skip
-    label: str
-    unit: Literal["share", "seconds", "robots", "pages", "per second"]
-    measured: float | None = None
-    half_width: float | None = None  # of the 95 % confidence interval
-    predicted: float | None = None
-
-
-class BufferView(Document, frozen=True, kw_only=True):
-    """The finite buffer between robots and indexer; capacity counts the page being indexed."""
-
-    level: Count
-    capacity: Count
-    table: list[Count] | None = None  # active robots for 0, 1, ..., capacity pages; None: too long to show
-    thresholds: list[Count] = []  # levels beyond which fewer robots work
 
 
 class Overview(Document, frozen=True, kw_only=True):
@@ -329,65 +318,6 @@ class PlanView(Document, frozen=True, kw_only=True):
     intervals: list[CountBin]  # between accesses, in seconds
     policies: list[PolicyValue]
     sites_at_ceiling: list[str]
-
-
-class FleetPoint(Document, frozen=True, kw_only=True):
-    """A fixed number of robots."""
-
-    robots: Count
-    cost: Amount
-    starvation: Probability | None = None
-    loss: Probability | None = None
-
-
-class FittedLaw(Document, frozen=True, kw_only=True):
-    """A law fitted to what was measured."""
-
-    name: str
-    family: str
-    mean: Amount
-    scv: Amount | None = None  # squared coefficient of variation
-    samples: Count
-    detail: str = ""
-
-
-class ThresholdRow(Document, frozen=True, kw_only=True):
-    """So many robots work while the level is from `low` to `high`."""
-
-    robots: Count
-    low: Count
-    high: Count
-
-
-class LevelShare(Document, frozen=True, kw_only=True):
-    """Share of time with so many pages in buffer and indexer."""
-
-    level: Count
-    measured: Probability | None = None
-    predicted: Probability | None = None
-
-
-class RobotsView(Document, frozen=True, kw_only=True):
-    """How many robots, and when to switch them."""
-
-    time: float
-    control: Control
-    decision: str
-    warnings: list[str]
-    budget_per_second: Amount | None = None
-    robots_active: Count
-    robots_accessing: Count
-    robots_most: Count
-    buffer: BufferView
-    queue: list[Measured]
-    thresholds: list[ThresholdRow]
-    occupancy: list[LevelShare]
-    laws: list[FittedLaw]
-    fleet: list[FleetPoint]
-    best_fixed_robots: Count | None = None
-    service_factor: Amount = 1.0  # of the what-if: services take so many times as long
-    controls: list[Control]  # that can be switched to
-    reason: str = ""  # why something is missing
 
 
 class HistorySeries(Document, frozen=True, kw_only=True):

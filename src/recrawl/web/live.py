@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recrawl.engine.engine import Engine
+    from recrawl.engine.fitted import FittedQueue
     from recrawl.engine.insight import Insight, PageInsight
     from recrawl.web.requests import ControlOrder, SignalItem
 
@@ -50,6 +51,9 @@ class LiveSource(Source):
 
         settings = self.engine.behaviour.scheduler
         return Insight(self.engine.scheduler.kept_prior(), settings.policy, settings.weights)
+
+    async def queue_model(self) -> FittedQueue | None:
+        return self.engine.tuning.fitted
 
     async def paused(self) -> list[str]:
         return sorted(self.engine.actions.paused)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from recrawl.revisit import Pages
     from recrawl.web.catalogue import Catalogue
-    from recrawl.web.documents import PolicyWord
+    from recrawl.web.queue_documents import PolicyWord
 
 __all__ = ["PlanAnswer", "at_budget", "plan_answer"]
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from recrawl.web.documents import Control  # noqa: TC001 - read at run time
+from recrawl.web.queue_documents import Control  # noqa: TC001 - read at run time
 
 __all__ = [
     "BudgetOrder",

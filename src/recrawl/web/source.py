@@ -11,7 +11,7 @@ import json
 import math
 import shutil
 import time
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from recrawl.engine.history import SERIES
 from recrawl.engine.status import process_alive
@@ -32,10 +32,11 @@ from recrawl.web.documents import (
     SiteView,
 )
 from recrawl.web.kept import Kept
+from recrawl.web.no_actions import NoActions
 from recrawl.web.overview import alarms, overview, share
 from recrawl.web.page_view import page_row, page_view, safe_link
 from recrawl.web.plan_view import at_budget, plan_answer
-from recrawl.web.problems import invalid, not_found, refused
+from recrawl.web.problems import invalid, not_found
 from recrawl.web.requests import PagesQuery
 from recrawl.web.robots_view import robots_view
 
@@ -43,19 +44,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from recrawl.engine.fitted import FittedQueue
     from recrawl.engine.insight import Insight, PageInsight
     from recrawl.engine.protocols import Index, Store
     from recrawl.engine.records import PageRecord, Revision
     from recrawl.web.catalogue import Catalogue, SiteSums
     from recrawl.web.plan_view import PlanAnswer
-    from recrawl.web.requests import ControlOrder, Done, SignalItem
 
 __all__ = ["SERIES", "Source"]
 
 _DIGITS = 5  # of a number in a chart
 
 
-class Source:
+class Source(NoActions):
     """Reads a store and an index. What costs much is made in a worker and kept for seconds."""
 
     read_only = True
@@ -315,7 +316,18 @@ class Source:
 
     async def robots(self, service_factor: float = 1.0) -> RobotsView:
         """How many robots, and when to switch them."""
-        return robots_view(self.now(), await self.status(), service_factor)
+        return await self._kept.get(("robots", service_factor), 2.0, lambda: self._robots(service_factor))
+
+    async def _robots(self, service_factor: float) -> RobotsView:
+        now, status, model = self.now(), await self.status(), await self.queue_model()
+        return await asyncio.to_thread(robots_view, now, status, model, service_factor)
+
+    async def queue_model(self) -> FittedQueue | None:
+        """The index queue as it was fitted; None: not yet."""
+        from recrawl.engine.fitted import KEPT_AS, FittedQueue
+
+        kept = await self.store.load(KEPT_AS)
+        return None if kept is None else FittedQueue.from_bytes(kept)
 
     async def history(
         self,
@@ -351,46 +363,6 @@ class Source:
         found = await self.store.revisions(since, limit + 1)
         shown = [_change(revision) for revision in found[:limit]]
         return Changes(cursor=shown[-1].cursor if shown else since, more=len(found) > limit, changes=shown)
-
-    # Actions: a source without an engine has none.
-
-    async def visit(self, _url: str) -> Done:
-        """Access a page as soon as its site allows."""
-        _refuse()
-
-    async def pause(self, _site: str) -> Done:
-        """Access no pages of a site until it is resumed."""
-        _refuse()
-
-    async def resume(self, _site: str) -> Done:
-        """Access pages of a site again."""
-        _refuse()
-
-    async def set_weight(self, _url: str, _weight: float) -> Done:
-        """How much a page counts."""
-        _refuse()
-
-    async def remove(self, _url: str) -> Done:
-        """Forget a page's text and never access it again."""
-        _refuse()
-
-    async def signal(self, _items: Sequence[SignalItem]) -> Done:
-        """These pages have changed."""
-        _refuse()
-
-    async def switch(self, _order: ControlOrder) -> Done:
-        """Decide the number of active robots in another way."""
-        _refuse()
-
-    async def set_budget(self, _budget: str) -> Done:
-        """Access more or less, until the engine ends."""
-        _refuse()
-
-
-def _refuse() -> NoReturn:
-    raise refused(
-        "this is a read-only view of the data: actions need the engine's own address (`recrawl run`)"
-    )
 
 
 def _rounded(value: float) -> float | None:
