@@ -333,6 +333,7 @@ class FakeSource:
                 time=NOW,
                 control="guarded",
                 decision="",
+                decisions=[],
                 warnings=[],
                 robots_active=0,
                 robots_accessing=0,
@@ -343,22 +344,49 @@ class FakeSource:
                 occupancy=[],
                 laws=[],
                 fleet=[],
+                at_most=[],
                 controls=[],
                 reason="The engine has not run here.",
             )
         fleet = [
-            d.FleetPoint(
-                robots=n, cost=0.4 + (n - 6 / service_factor) ** 2 / 30, starvation=0.5**n, loss=1 - 0.98**n
-            )
+            d.FleetPoint(robots=n, cost=0.4 + (n - 6) ** 2 / 30, starvation=0.5**n, loss=1 - 0.98**n)
             for n in range(1, 17)
         ]
-        best = min(fleet, key=lambda point: point.cost).robots
+        at_most = [d.FleetPoint(robots=n, cost=0.3 + max(0, 6 - n) ** 2 / 30) for n in range(1, 17)]
+        rows = [(8, 0, 20), (4, 21, 40), (1, 41, 64)]
+        thresholds = [d.ThresholdRow(robots=robots, low=low, high=high) for robots, low, high in rows]
+        case = d.QueueCase(
+            thresholds=thresholds, measures={"cost": 0.4, "loss": 0.01 * service_factor, "response_time": 0.4}
+        )
         shares = [math.exp(-((n - 24) ** 2) / 180) for n in range(65)]
-        whole = sum(shares)
+        levels = [
+            d.LevelShare(
+                level=n, high=n, measured=share / sum(shares), predicted=share / sum(shares), half_width=0.01
+            )
+            for n, share in enumerate(shares)
+        ]
+        points = [(0.02 * n, 5 * math.exp(-0.1 * n)) for n in range(60)]
+        bins = [
+            d.DensityBin(low=0.1 * n, high=0.1 * (n + 1), density=5 * math.exp(-0.5 * n)) for n in range(12)
+        ]
+        laws = [
+            d.FittedLaw(
+                name=name,
+                family="hyper-Erlang",
+                mean=0.2,
+                scv=1.4,
+                samples=18_201,
+                density=points,
+                histogram=bins,
+                detail=self.text,
+            )
+            for name in ("Gaps between deliveries", "Service times")
+        ]
         return d.RobotsView(
             time=NOW,
             control="thresholds",
             decision=self.text,
+            decisions=[d.Decision(time=NOW - 60, text=self.text)],
             warnings=[self.text],
             robots_active=8,
             robots_accessing=5,
@@ -366,27 +394,16 @@ class FakeSource:
             buffer=BUFFER,
             queue=QUEUE,
             fleet=fleet,
-            best_fixed_robots=best,
+            at_most=at_most,
+            fleet_words=self.text,
+            best_fixed_robots=6,
             service_factor=service_factor,
-            thresholds=[
-                d.ThresholdRow(robots=8, low=0, high=20),
-                d.ThresholdRow(robots=4, low=21, high=40),
-                d.ThresholdRow(robots=1, low=41, high=64),
-            ],
-            occupancy=[
-                d.LevelShare(level=n, measured=s / whole * (1 + 0.2 * math.sin(3 * n)), predicted=s / whole)
-                for n, s in enumerate(shares)
-            ],
-            laws=[
-                d.FittedLaw(
-                    name="gaps between deliveries",
-                    family="MAP of order 2",
-                    mean=0.21,
-                    scv=1.4,
-                    samples=18_201,
-                ),
-                d.FittedLaw(name="service times", family="hyper-Erlang", mean=0.19, scv=0.7, samples=18_100),
-            ],
+            what_if=d.WhatIf(
+                service_factor=service_factor, now=case, same=case, best=case, in_words=self.text
+            ),
+            thresholds=thresholds,
+            occupancy=levels,
+            laws=laws,
             controls=["guarded", "fixed", "thresholds"],
         )
 

@@ -78,7 +78,7 @@ def paths(url=GOOD):
         "/sites",
         "/site?name=docs.example.org",
         "/plan?step=4",
-        "/robots",
+        "/robots?service_step=4",
     ]
 
 

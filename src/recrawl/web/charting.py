@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from recrawl.web.wording import across
 
 if TYPE_CHECKING:
-    from recrawl.web.documents import AccessEntry, BeliefPoint, PageView, PlanView, RobotsView
+    from recrawl.web.documents import AccessEntry, BeliefPoint, FittedLaw, PageView, PlanView, RobotsView
 
-__all__ = ["HISTORY", "accesses", "belief", "curve", "fleet", "obsolescence", "occupancy", "timeline"]
+__all__ = ["HISTORY", "accesses", "belief", "curve", "fleet", "law", "obsolescence", "occupancy", "timeline"]
 
 Spec = dict[str, Any]
 HISTORY = (
@@ -101,19 +101,41 @@ def _at(point: BeliefPoint, now: float) -> BeliefPoint:
 
 
 def fleet(view: RobotsView) -> Spec:
-    """Cost of each fixed number of robots."""
+    """Cost of each fixed number of robots, and of the best thresholds with at most so many."""
     spec: Spec = {
         "x": "number",
         "x_label": "robots",
         "y": "number",
-        "from_zero": True,
-        "series": [{"label": "cost", "kind": "points"}],
+        "series": [{"label": "always the same", "kind": "points"}],
         "data": [[point.robots for point in view.fleet], [point.cost for point in view.fleet]],
     }
+    if view.at_most:
+        costs = {point.robots: point.cost for point in view.at_most}
+        spec["series"].append({"label": "thresholds", "tone": "second", "kind": "points"})
+        spec["data"].append([costs.get(point.robots) for point in view.fleet])
     best = [point for point in view.fleet if point.robots == view.best_fixed_robots]
     if best:
         spec["here"] = [best[0].robots, best[0].cost]
     return spec
+
+
+def law(fitted: FittedLaw) -> Spec:
+    """What was measured, and the density of the law that was fitted to it."""
+    times = [time for time, _ in fitted.density]
+    return {
+        "x": "span",
+        "y": "number",
+        "from_zero": True,
+        "series": [
+            {"label": "measured", "kind": "area"},
+            {"label": "fitted", "tone": "second"},
+        ],
+        "data": [times, [_height(fitted, time) for time in times], [height for _, height in fitted.density]],
+    }
+
+
+def _height(fitted: FittedLaw, time: float) -> float | None:
+    return next((one.density for one in fitted.histogram if one.low <= time <= one.high), None)
 
 
 def occupancy(view: RobotsView) -> Spec:
@@ -123,7 +145,7 @@ def occupancy(view: RobotsView) -> Spec:
         "x_label": "pages",
         "y": "percent",
         "from_zero": True,
-        "x_range": [-0.6, max((row.level for row in view.occupancy), default=0) + 0.6],
+        "x_range": [-0.6, max((row.high for row in view.occupancy), default=0) + 0.6],
         "series": [
             {"label": "measured", "kind": "bars"},
             {"label": "predicted", "tone": "second", "kind": "points"},

@@ -20,6 +20,8 @@ GLOSSARY = {
     "robots brought. They are due again.",
     "starvation": "The share of time in which the indexer is idle although robots work. Idle because nothing is due "
     "is spare, not starving.",
+    "queue cost": "Lost and obsolete pages, an idle indexer and active robots, each at the price that the settings "
+    "give it (cost_loss_per_page and so on), per second.",
     "capacity": "The most pages in the buffer and in the indexer together, the one being indexed included.",
     "threshold": "The number of pages in buffer and indexer beyond which fewer robots work.",
     "stationary law": "How the number of pages is distributed in the long run, by the queue that was fitted to the "

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import BaseRoute
 
-    from recrawl.web.documents import BudgetValue, Overview, PlanView, RobotsView
+    from recrawl.web.documents import BudgetValue, Overview, PlanView
     from recrawl.web.source import Source
 
 __all__ = ["problem", "routes"]
@@ -63,6 +63,14 @@ COLUMNS = (
     ("links", "In-links", "Pages that link to it", "number"),
     ("weight", "Weight", "How much the page counts", "number"),
     ("changes", "Changes / accesses", "Changes seen in so many accesses", "number"),
+)
+CASES = (
+    ("cost", "Cost, per s", "number"),
+    ("loss", "Loss, per page", "percent"),
+    ("obsolete", "Obsolete in buffer, per page", "percent"),
+    ("starvation", "Starvation, share of time", "percent"),
+    ("response_time", "Response time", "span"),
+    ("active_robots", "Active robots", "number"),
 )
 LARGEST_FIRST = frozenset({"rate", "links", "weight", "changes"})
 _LISTED = 500  # sites in a list of choices
@@ -167,6 +175,7 @@ class Pages:
         return [row.site for row in (await self._source.sites()).rows[:_LISTED]]
 
     async def overview(self, request: Request) -> Page:
+        """Is my copy fresh?"""
         view, frame = await self._frame("Overview")
         young = view.running_seconds is not None and view.running_seconds < SPANS["10 min"]
         span = request.query_params.get("span", "")
@@ -186,6 +195,7 @@ class Pages:
         }
 
     async def search(self, request: Request) -> Page:
+        """A box and what it found."""
         view, frame = await self._frame("Search")
         query = request.query_params.get("q", "").strip()[:1000]
         site = request.query_params.get("site", "")[:300] or None
@@ -200,6 +210,7 @@ class Pages:
         }
 
     async def pages(self, request: Request) -> Page:
+        """The table of pages."""
         _, frame = await self._frame("Pages")
         asked = {name: value for name, value in request.query_params.items() if value}
         try:
@@ -218,6 +229,7 @@ class Pages:
         }
 
     async def page(self, request: Request) -> Page:
+        """One page and its history."""
         _, frame = await self._frame("Pages")
         view = await self._source.page(request.query_params.get("url", ""))
         now = frame["now"]
@@ -229,14 +241,17 @@ class Pages:
         }
 
     async def sites(self, _request: Request) -> Page:
+        """The table of sites."""
         _, frame = await self._frame("Sites")
         return "sites.html", frame | {"view": await self._source.sites()}
 
     async def site(self, request: Request) -> Page:
+        """One site: politeness, exclusion, errors."""
         _, frame = await self._frame("Sites")
         return "site.html", frame | {"view": await self._source.site(request.query_params.get("name", ""))}
 
     async def plan(self, request: Request) -> Page:
+        """What would more or less budget give?"""
         _, frame = await self._frame("Plan")
         step = _number(request, "step", -_BUDGET_STEPS, _BUDGET_STEPS)
         view = await self._source.plan(factor_of(step))
@@ -250,18 +265,30 @@ class Pages:
         }
 
     async def robots(self, request: Request) -> Page:
-        _, frame = await self._frame("Robots")
+        """How many robots, and when."""
+        live, frame = await self._frame("Robots")
         step = _number(request, "service_step", -_SERVICE_STEPS, _SERVICE_STEPS)
         view = await self._source.robots(factor_of(step))
-        modes = sorted({row.robots for row in view.thresholds}, reverse=True)
+        modes = [row.robots for row in view.thresholds]
+        given = view.control == "thresholds"  # what was given can be changed
         return "robots.html", frame | {
             "view": view,
-            "charts": {"fleet": charting.fleet(view), "occupancy": charting.occupancy(view)},
-            "sentence": _fleet_sentence(view),
-            "modes": ", ".join(map(str, modes)) if len(modes) > 1 else "",
-            "thresholds": ", ".join(map(str, view.buffer.thresholds)),
+            "live": live,
+            "charts": {
+                "fleet": charting.fleet(view),
+                "occupancy": charting.occupancy(view),
+                "laws": [charting.law(law) for law in view.laws],
+            },
+            "cases": CASES,
+            "modes": ", ".join(map(str, modes)) if given else "",
+            "thresholds": ", ".join(map(str, view.buffer.thresholds)) if given else "",
             **_slider(step, _SERVICE_STEPS),
         }
+
+    async def robots_now(self, _request: Request) -> Page:
+        """The live part of it, from the overview alone."""
+        live, frame = await self._frame("Robots")
+        return "_robots_now.html", frame | {"live": live}
 
 
 def _slider(step: int, most: int) -> dict[str, Any]:
@@ -287,17 +314,6 @@ def _budget_sentence(view: PlanView, base: BudgetValue | None, step: int) -> str
     )
 
 
-def _fleet_sentence(view: RobotsView) -> str:
-    best = [point for point in view.fleet if point.robots == view.best_fixed_robots]
-    if not best:
-        return ""
-    robots = f"{best[0].robots} robot" + ("" if best[0].robots == 1 else "s")
-    return (
-        f"Of all fixed numbers {robots} would cost least: the indexer starves {percent(best[0].starvation)} of the "
-        f"time, and {percent(best[0].loss)} of the pages brought are lost."
-    )
-
-
 def routes(source: Source, _options: object = None) -> list[BaseRoute]:
     """All pages and the actions of their forms."""
     pages, actions = Pages(source), Actions(source)
@@ -315,5 +331,6 @@ def routes(source: Source, _options: object = None) -> list[BaseRoute]:
     names = ("search", "pages", "page", "sites", "site", "plan", "robots")
     found: list[BaseRoute] = [Route("/", shown(pages.overview), name="home")]
     found += [Route(f"/{name}", shown(getattr(pages, name)), name=f"see-{name}") for name in names]
+    found.append(Route("/robots/now", shown(pages.robots_now), name="see-robots-now"))
     found += [Route(f"/do/{name}", actions.route(name), methods=["POST"]) for name in ACTIONS]
     return found
