@@ -163,6 +163,7 @@ class Engine:
             await self.replan()
         self.measures.restart()
         self.controller.attach()
+        self.sampler.begin()
         self.running = True
 
     async def _load(self) -> None:

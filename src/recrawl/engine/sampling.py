@@ -34,6 +34,10 @@ class Sampler:
         self.bound = math.nan
         self.latest: dict[str, float] = {}
 
+    def begin(self) -> None:
+        """What the first sample is compared with."""
+        self._before = self._totals()
+
     async def note(self) -> None:
         """One sample, since the one before."""
         engine = self._engine

@@ -146,7 +146,7 @@ class LiveSource(Source):
                 order.control, robots=order.robots, modes=order.modes, thresholds=order.thresholds
             )
         except (ConfigError, InvalidModel) as error:
-            raise invalid(str(error)) from None
+            raise refused(str(error)) from None
         self._kept.forget()
         return Done(text=f"The number of active robots is now decided by: {order.control}.")
 
