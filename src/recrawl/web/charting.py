@@ -79,7 +79,11 @@ def curve(view: PlanView, base: float | None) -> Spec:
 def belief(view: PageView, now: float) -> Spec:
     """What was believed of a page's change rate, and when changes were found."""
     points = [*view.belief, _at(view.belief[-1], now)] if view.belief else []
-    lows, highs = [point.low for point in points], [point.high for point in points]
+    floor = (
+        min((point.rate for point in points), default=0.0) / 30.0
+    )  # below it the band only says "hardly ever"
+    lows = [max(point.low, floor) for point in points]
+    highs = [point.high for point in points]
     return {
         "x": "time",
         "y": "rate",
@@ -127,7 +131,7 @@ def law(fitted: FittedLaw) -> Spec:
         "y": "number",
         "from_zero": True,
         "series": [
-            {"label": "measured", "kind": "area"},
+            {"label": "measured", "kind": "steps"},
             {"label": "fitted", "tone": "second"},
         ],
         "data": [times, [_height(fitted, time) for time in times], [height for _, height in fitted.density]],

@@ -25,6 +25,7 @@ __all__ = [
     "percent",
     "rate",
     "safe_link",
+    "sentence",
     "significant",
     "span",
 ]
@@ -200,6 +201,15 @@ def parts(text: str, marks: Iterable[tuple[int, int]]) -> list[tuple[str, bool]]
     return found
 
 
+def sentence(text: str) -> str:
+    """A text that begins like a sentence.
+
+    >>> sentence("after an hour"), sentence("")
+    ('After an hour', '')
+    """
+    return text[:1].upper() + text[1:]
+
+
 def safe_link(url: str | None) -> str | None:
     """The URL if it may become a link: http and https only, whatever else the string holds.
 
@@ -232,6 +242,7 @@ FILTERS: dict[str, Any] = {
     "percent": percent,
     "rate": rate,
     "safe_link": safe_link,
+    "sentence": sentence,
     "significant": significant,
     "span": span,
 }

@@ -37,7 +37,7 @@ function extent(spec) {
     if (spec.log_y) return [low / 1.3, high * 1.3];
     const floor = spec.from_zero ? 0 : Math.max(0, low - 0.1 * (high - low));
     const roof = high + 0.12 * (high - floor || Math.abs(high) || 1);
-    return [floor, spec.y === "percent" ? Math.min(roof, 1.02) : roof];
+    return [floor, spec.y === "percent" ? Math.min(roof, 102) : roof];
   };
 }
 
@@ -58,6 +58,11 @@ function seriesOf(one, spec, palette) {
   };
   if (one.dash) series.dash = [6, 4];
   if (one.kind === "area") series.fill = faded(tone, 0.12);
+  if (one.kind === "steps") {
+    series.paths = uPlot.paths.stepped({ align: 1 });
+    series.fill = faded(tone, 0.25);
+    series.width = 1;
+  }
   if (one.kind === "step") series.paths = uPlot.paths.stepped({ align: 1 });
   if (one.kind === "bars") {
     series.paths = uPlot.paths.bars({ size: [0.7, 40] });
@@ -67,19 +72,18 @@ function seriesOf(one, spec, palette) {
   return series;
 }
 
-// One unit for all numbers of an axis, so that they can be compared, and round steps in that unit.
-function scaleOf(kind, most) {
-  if (kind === "percent") return { factor: 100, unit: "\u202f%" };
-  if (kind === "rate") {
-    const [seconds, unit] = RATES.find(([each]) => most * each >= 0.9995) || RATES.at(-1);
-    return { factor: seconds, unit: `/${unit}` };
-  }
-  return { factor: 1, unit: "" };
+// One unit for all numbers of the axis, so that they can be compared, and round steps in that unit.
+function unitOf(spec) {
+  if (spec.y === "percent") return { factor: 100, name: "\u202f%" };
+  if (spec.y !== "rate") return { factor: 1, name: "" };
+  const numbers = spec.data[1].filter((v) => v !== null).sort((a, b) => a - b);
+  const typical = numbers.length ? numbers[Math.floor(numbers.length / 2)] : 1;
+  const [seconds, name] = RATES.find(([each]) => typical * each >= 0.9995) || RATES.at(-1);
+  return { factor: seconds, name: `/${name}` };
 }
 
-function greatest(spec) {
-  const numbers = spec.data.slice(1).flat().filter((v) => v !== null);
-  return numbers.length ? numbers.reduce((a, b) => Math.max(a, b)) : 1;
+function inUnit(spec, unit) {
+  return [spec.data[0], ...spec.data.slice(1).map((column) => column.map((v) => (v === null ? null : v * unit.factor)))];
 }
 
 function multiples(low, high, step) {
@@ -88,10 +92,11 @@ function multiples(low, high, step) {
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, n) => (first + n) * step);
 }
 
-function axes(spec, palette) {
+function axes(spec, palette, unit) {
   const common = {
     stroke: palette.soft, font: FONT, grid: { stroke: palette.line, width: 1 }, ticks: { stroke: palette.line, width: 1, size: 4 },
   };
+  const few = { filter: thinned, grid: { ...common.grid, filter: thinned }, ticks: { ...common.ticks, filter: thinned } };
   const across = { ...common, label: spec.x_label, labelSize: 16, labelGap: 0, labelFont: FONT, size: spec.x === "time" ? 42 : 30 };
   if (spec.x === "time") {
     across.values = TIMES;
@@ -99,19 +104,12 @@ function axes(spec, palette) {
   } else {
     across.values = (_plot, places) => places.map((v) => (v === null ? "" : kinds[spec.x](v)));
     across.space = 44;
+    if (spec.x === "number") across.incrs = STEPS.filter((step) => step >= 1);
   }
-  if (spec.log_x) across.filter = thinned;
-  const up = { ...common, size: 56, space: 34 };
-  if (spec.log_y) {
-    up.values = (_plot, places) => places.map((v) => (v === null ? "" : kinds[spec.y](v)));
-    up.filter = thinned;
-  } else {
-    const unit = () => scaleOf(spec.y, greatest(spec));
-    up.values = (_plot, places) => places.map((v) => significant(v * unit().factor) + unit().unit);
-    up.incrs = () => STEPS.map((step) => step / unit().factor);
-    up.splits = (_plot, _axis, low, high, step) => multiples(low, high, step);
-  }
-  return [across, up];
+  const up = { ...common, size: 56, space: 34, incrs: STEPS };
+  up.values = (_plot, places) => places.map((v) => (v === null ? "" : significant(v) + unit.name));
+  if (!spec.log_y) up.splits = (_plot, _axis, low, high, step) => multiples(low, high, step);
+  return [spec.log_x ? { ...across, ...few } : across, spec.log_y ? { ...up, ...few } : up];
 }
 
 // On a logarithmic axis only 1, 2 and 5 have room for a number; over many decades only 1 has.
@@ -140,7 +138,7 @@ function tip(spec) {
         head.textContent = kinds[spec.x](plot.data[0][idx]) + (spec.x_label ? ` ${spec.x_label}` : "");
         const rows = spec.series.map((one, place) => {
           const row = document.createElement("div");
-          row.textContent = `${one.label}: ${kinds[spec.y](plot.data[place + 1][idx])}`;
+          row.textContent = `${one.label}: ${kinds[spec.y](spec.data[place + 1][idx])}`;
           return row;
         });
         box.replaceChildren(head, ...rows);
@@ -154,7 +152,7 @@ function tip(spec) {
 }
 
 // The point that is spoken of: a ring on the curve, and level lines.
-function marks(spec, palette) {
+function marks(spec, palette, unit) {
   return {
     hooks: {
       draw: (plot) => {
@@ -166,7 +164,7 @@ function marks(spec, palette) {
         pen.rect(left, top, width, height);
         pen.clip();
         for (const level of spec.levels || []) {
-          const y = plot.valToPos(level.y, "y", true);
+          const y = plot.valToPos(level.y * unit.factor, "y", true);
           pen.strokeStyle = palette[level.tone || "second"];
           pen.lineWidth = 1.5 * ratio;
           pen.setLineDash([5 * ratio, 4 * ratio]);
@@ -190,7 +188,7 @@ function marks(spec, palette) {
           pen.fillStyle = palette.panel;
           pen.lineWidth = 2.5 * ratio;
           pen.beginPath();
-          pen.arc(plot.valToPos(spec.here[0], "x", true), plot.valToPos(spec.here[1], "y", true), 5.5 * ratio, 0, 7);
+          pen.arc(plot.valToPos(spec.here[0], "x", true), plot.valToPos(spec.here[1] * unit.factor, "y", true), 5.5 * ratio, 0, 7);
           pen.fill();
           pen.stroke();
         }
@@ -207,6 +205,7 @@ function draw(element) {
   const palette = Object.fromEntries(
     ["accent", "second", "third", "bad", "ink", "soft", "line", "panel"].map((name) => [name, colour(name)]),
   );
+  const unit = unitOf(spec);
   const options = {
     width: element.clientWidth,
     height: element.clientHeight,
@@ -218,14 +217,14 @@ function draw(element) {
       y: { range: extent(spec), distr: spec.log_y ? 3 : 1 },
     },
     series: [{}, ...spec.series.map((one) => seriesOf(one, spec, palette))],
-    axes: axes(spec, palette),
-    plugins: [tip(spec), marks(spec, palette)],
+    axes: axes(spec, palette, unit),
+    plugins: [tip(spec), marks(spec, palette, unit)],
     bands: (spec.bands || []).map((pair) => ({ series: pair, fill: faded(palette.accent, 0.18) })),
     padding: [8, 22, 0, 0],
   };
-  const plot = new uPlot(options, spec.data, element);
+  const plot = new uPlot(options, inUnit(spec, unit), element);
   plot.root.setAttribute("aria-hidden", "true"); // the table below says the same
-  plots.set(element, { plot, spec, src: element.dataset.src, next: 0 });
+  plots.set(element, { plot, spec, unit, src: element.dataset.src, next: known?.next || 0 });
   if (element.dataset.slider) followPointer(element, plot, spec);
   return plot;
 }
@@ -263,7 +262,8 @@ async function follow(element) {
   entry.spec.data = [history.times, ...entry.spec.series.map((one) => history.series[one.name] || history.times.map(() => null))];
   const first = history.times.length ? history.times[0] : history.begin; // a young engine fills the width too
   entry.spec.x_range = [Math.max(history.begin, Math.min(first, history.end - 30)), history.end];
-  entry.plot.setData(entry.spec.data);
+  if (unitOf(entry.spec).name === entry.unit.name) entry.plot.setData(inUnit(entry.spec, entry.unit));
+  else draw(element);
 }
 
 export function refresh() {
