@@ -122,7 +122,8 @@ def places(room):
 
 
 def drawn(page):
-    """Wait until every chart has been drawn."""
+    """Wait until everything was computed, and every chart drawn."""
+    page.wait_for_function("!document.querySelector('main [role=status][hx-get]')", timeout=60_000)
     page.wait_for_function(
         "[...document.querySelectorAll('[data-plot]')].every((plot) => plot.querySelector('canvas'))"
     )

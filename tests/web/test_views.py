@@ -253,3 +253,23 @@ def test_nobody_acts_without_leave():
 def test_forms_never_lead_elsewhere(back):
     answer = client_of(FakeSource()).post("/do/visit", data={"url": GOOD, "back": back})
     assert answer.headers["location"] == "/"
+
+
+@pytest.mark.parametrize("path", ["/robots", "/plan"])
+def test_what_takes_long_is_waited_for(path, monkeypatch):
+    monkeypatch.setattr(views, "_PATIENCE_SECONDS", 0.01)
+
+    class Slow(FakeSource):
+        async def robots(self, service_factor=1.0):
+            await asyncio.sleep(0.1)
+            return await super().robots(service_factor)
+
+        async def plan(self, factor=1.0):
+            await asyncio.sleep(0.1)
+            return await super().plan(factor)
+
+    client = client_of(Slow())
+    assert "takes some seconds" in client.get(path).text
+    part = client._ask("GET", path, headers={"HX-Request": "true", "HX-Target": "answer"}).text
+    assert "takes some seconds" not in part
+    assert "<h1>" in part

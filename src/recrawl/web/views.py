@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import asyncio
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote, urlencode
 
 import jinja2
@@ -64,6 +65,10 @@ COLUMNS = (
     ("weight", "Weight", "How much the page counts", "number"),
     ("changes", "Changes / accesses", "Changes seen in so many accesses", "number"),
 )
+WAITING = {
+    "plan": {"heading": "What would more or less budget give?", "what": "The curve is being computed"},
+    "robots": {"heading": "How many robots, and when?", "what": "The queue is being fitted"},
+}
 CASES = (
     ("cost", "Cost, per s", "number"),
     ("loss", "Loss, per page", "percent"),
@@ -75,9 +80,11 @@ CASES = (
 LARGEST_FIRST = frozenset({"rate", "links", "weight", "changes"})
 _LISTED = 500  # sites in a list of choices
 _ROWS = 12  # of the table beside a chart
+_PATIENCE_SECONDS = 2.0  # before a page is shown without what takes long
 _BUDGET_STEPS, _SERVICE_STEPS = 12, 8  # to each side, four of them double
 
 Page = tuple[str, dict[str, Any]]
+Answer = TypeVar("Answer")
 
 
 def factor_of(step: int) -> float:
@@ -159,6 +166,19 @@ def _number(request: Request, name: str, low: int, high: int) -> int:
     except ValueError:
         value = 0
     return min(high, max(low, value))
+
+
+async def _soon(request: Request, answer: Awaitable[Answer]) -> Answer | None:
+    """An answer, or None when it takes long: the page then says so and asks again. Parts of a page wait for theirs."""
+    task = asyncio.ensure_future(answer)
+    whole = request.headers.get("HX-Target", "main") == "main"
+    await asyncio.wait({task}, timeout=_PATIENCE_SECONDS if whole else None)
+    if task.done():
+        return task.result()
+    task.add_done_callback(
+        lambda late: late.cancelled() or late.exception()
+    )  # told when it is asked for again
+    return None
 
 
 class Pages:
@@ -254,7 +274,9 @@ class Pages:
         """What would more or less budget give?"""
         _, frame = await self._frame("Plan")
         step = _number(request, "step", -_BUDGET_STEPS, _BUDGET_STEPS)
-        view = await self._source.plan(factor_of(step))
+        view = await _soon(request, self._source.plan(factor_of(step)))
+        if view is None:
+            return "waiting.html", frame | {**WAITING["plan"]}
         base = (await self._source.plan(1.0)).present if step else view.present
         return "plan.html", frame | {
             "view": view,
@@ -268,7 +290,9 @@ class Pages:
         """How many robots, and when."""
         live, frame = await self._frame("Robots")
         step = _number(request, "service_step", -_SERVICE_STEPS, _SERVICE_STEPS)
-        view = await self._source.robots(factor_of(step))
+        view = await _soon(request, self._source.robots(factor_of(step)))
+        if view is None:
+            return "waiting.html", frame | {**WAITING["robots"]}
         modes = [row.robots for row in view.thresholds]
         given = view.control == "thresholds"  # what was given can be changed
         return "robots.html", frame | {
