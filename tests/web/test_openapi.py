@@ -59,7 +59,7 @@ def test_actions_name_their_token():
 
 @SCHEMA.parametrize()
 @settings(
-    max_examples=15,
+    max_examples=10,
     derandomize=True,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
