@@ -3,6 +3,8 @@
 import math
 import time
 
+from made_up_queue import no_robots, robots
+
 from recrawl.web import documents as d
 from recrawl.web.problems import not_found
 from recrawl.web.requests import Done
@@ -328,84 +330,7 @@ class FakeSource:
         )
 
     async def robots(self, service_factor=1.0):
-        if self.empty:
-            return d.RobotsView(
-                time=NOW,
-                control="guarded",
-                decision="",
-                decisions=[],
-                warnings=[],
-                robots_active=0,
-                robots_accessing=0,
-                robots_most=0,
-                buffer=d.BufferView(level=0, capacity=0),
-                queue=[],
-                thresholds=[],
-                occupancy=[],
-                laws=[],
-                fleet=[],
-                at_most=[],
-                controls=[],
-                reason="The engine has not run here.",
-            )
-        fleet = [
-            d.FleetPoint(robots=n, cost=0.4 + (n - 6) ** 2 / 30, starvation=0.5**n, loss=1 - 0.98**n)
-            for n in range(1, 17)
-        ]
-        at_most = [d.FleetPoint(robots=n, cost=0.3 + max(0, 6 - n) ** 2 / 30) for n in range(1, 17)]
-        rows = [(8, 0, 20), (4, 21, 40), (1, 41, 64)]
-        thresholds = [d.ThresholdRow(robots=robots, low=low, high=high) for robots, low, high in rows]
-        case = d.QueueCase(
-            thresholds=thresholds, measures={"cost": 0.4, "loss": 0.01 * service_factor, "response_time": 0.4}
-        )
-        shares = [math.exp(-((n - 24) ** 2) / 180) for n in range(65)]
-        levels = [
-            d.LevelShare(
-                level=n, high=n, measured=share / sum(shares), predicted=share / sum(shares), half_width=0.01
-            )
-            for n, share in enumerate(shares)
-        ]
-        points = [(0.02 * n, 5 * math.exp(-0.1 * n)) for n in range(60)]
-        bins = [
-            d.DensityBin(low=0.1 * n, high=0.1 * (n + 1), density=5 * math.exp(-0.5 * n)) for n in range(12)
-        ]
-        laws = [
-            d.FittedLaw(
-                name=name,
-                family="hyper-Erlang",
-                mean=0.2,
-                scv=1.4,
-                samples=18_201,
-                density=points,
-                histogram=bins,
-                detail=self.text,
-            )
-            for name in ("Gaps between deliveries", "Service times")
-        ]
-        return d.RobotsView(
-            time=NOW,
-            control="thresholds",
-            decision=self.text,
-            decisions=[d.Decision(time=NOW - 60, text=self.text)],
-            warnings=[self.text],
-            robots_active=8,
-            robots_accessing=5,
-            robots_most=16,
-            buffer=BUFFER,
-            queue=QUEUE,
-            fleet=fleet,
-            at_most=at_most,
-            fleet_words=self.text,
-            best_fixed_robots=6,
-            service_factor=service_factor,
-            what_if=d.WhatIf(
-                service_factor=service_factor, now=case, same=case, best=case, in_words=self.text
-            ),
-            thresholds=thresholds,
-            occupancy=levels,
-            laws=laws,
-            controls=["guarded", "fixed", "thresholds"],
-        )
+        return no_robots(NOW) if self.empty else robots(NOW, self.text, service_factor, BUFFER, QUEUE)
 
     async def history(self, seconds=3600.0, names=None, points=400):
         times = [NOW - seconds + seconds * n / (points - 1) for n in range(points)]

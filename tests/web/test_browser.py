@@ -20,7 +20,7 @@ from playwright.sync_api import expect, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parent))
 from browsing import FLAGS, chromium
-from room import TITLE, Room
+from demo_room import TITLE, Room
 
 from recrawl.demo import DemoOptions
 from recrawl.demo.pages import word_of

@@ -75,7 +75,7 @@ class Room(threading.Thread):
         self._ready = threading.Event()
         self._error: BaseException | None = None
         self.start()
-        if not self._ready.wait(60.0) or self._error is not None:
+        if not self._ready.wait(240.0) or self._error is not None:
             raise RuntimeError("the control room did not start") from self._error
 
     @property
