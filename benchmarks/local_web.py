@@ -22,8 +22,26 @@ if TYPE_CHECKING:
 
 __all__ = ["make_pages", "path_of", "serve", "words"]
 
-_SYLLABLES = ("ba", "ke", "li", "mo", "nur", "ra", "set", "ti", "vo", "zu", "dan", "fe", "gi", "ho", "jul", "me")
+_SYLLABLES = (
+    "ba",
+    "ke",
+    "li",
+    "mo",
+    "nur",
+    "ra",
+    "set",
+    "ti",
+    "vo",
+    "zu",
+    "dan",
+    "fe",
+    "gi",
+    "ho",
+    "jul",
+    "me",
+)
 _VOCABULARY = 20_000
+_KINDS = ("n", "o", "k", "s1", "mi", "c1")  # of tokens in a program
 _PER_SECTION = 50
 PAGE_BYTES = 26_000
 
@@ -70,20 +88,23 @@ class _Writer:
             self._words, cum_weights=self._frequency, k=self._random.randint(least, most)
         )
 
-    def _link(self, number: int, relation: str = "") -> str:
-        return f'<a class="reference internal"{relation} href="{path_of(number)}">{" ".join(self._some(1, 3))}</a>'
+    def _link(self, number: int) -> str:
+        name = " ".join(self._some(1, 3))
+        return f'<a class="reference internal" href="{path_of(number)}" title="{name} ({number})">{name}</a>'
 
     def _anywhere(self) -> str:
         return self._link(self._random.randrange(self._pages))
 
     def _paragraph(self) -> str:
-        text = self._some(25, 75)
-        for place in range(4, len(text), 17):
+        text = self._some(20, 60)
+        for place in range(4, len(text), 13):
             kind = self._random.random()
             if kind < 0.35:
                 text[place] = self._anywhere()
             elif kind < 0.7:
-                text[place] = f'<code class="literal"><span class="pre">{text[place]}</span></code>'
+                text[place] = (
+                    f'<code class="docutils literal notranslate"><span class="pre">{text[place]}</span></code>'
+                )
             else:
                 text[place] = f"<em>{text[place]}</em>"
         return f"<p>{' '.join(text).capitalize()}.</p>\n"
@@ -92,17 +113,27 @@ class _Writer:
         title = " ".join(self._some(2, 5)).capitalize()
         name = title.replace(" ", "-")
         parts = [f'<section id="{name}">\n<h2>{title}<a class="headerlink" href="#{name}">¶</a></h2>\n']
-        parts += [self._paragraph() for _ in range(self._random.randint(2, 5))]
-        if self._random.random() < 0.4:
+        parts += [self._paragraph() for _ in range(self._random.randint(2, 4))]
+        if self._random.random() < 0.5:
             items = "".join(f"<li><p>{' '.join(self._some(4, 15))}</p></li>\n" for _ in range(5))
             parts.append(f'<ul class="simple">\n{items}</ul>\n')
-        if self._random.random() < 0.3:
-            lines = "\n".join(
-                f'<span class="n">{" = ".join(self._some(2, 2))}</span>  <span class="c1"># {" ".join(self._some(3, 6))}</span>'
-                for _ in range(6)
-            )
-            parts.append(f'<div class="highlight"><pre>{lines}\n</pre></div>\n')
+        parts.append(self._program())
         return "".join([*parts, "</section>\n"])
+
+    def _program(self) -> str:
+        """Five lines of a program, each token marked as highlighters do."""
+        lines = (
+            "".join(
+                f'<span class="{kind}">{word}</span> '
+                for kind, word in zip(_KINDS, self._some(4, 6), strict=False)
+            )
+            for _ in range(5)
+        )
+        return (
+            '<div class="highlight-default notranslate"><div class="highlight"><pre>'
+            + "\n".join(lines)
+            + "\n</pre></div></div>\n"
+        )
 
     def _head(self, number: int, title: str) -> str:
         links = "".join(
@@ -120,10 +151,10 @@ class _Writer:
     def page(self, number: int) -> str:
         """One page: head, navigation, sections until it is long enough, related pages, footer."""
         title = " ".join([*self._some(2, 4), str(number)]).capitalize()
-        near = range(number + 1, min(number + 13, self._pages))
+        near = range(number + 1, min(number + 9, self._pages))
         children = range(number * 4 + 1, min(number * 4 + 5, self._pages))
         menu = "".join(
-            f'<li class="toctree-l1">{self._link(n * _PER_SECTION % self._pages)}</li>\n' for n in range(40)
+            f'<li class="toctree-l1">{self._link(n * _PER_SECTION % self._pages)}</li>\n' for n in range(30)
         )
         related = "".join(f"<li>{self._link(n)}</li>\n" for n in (*children, *near))
         tail = (
