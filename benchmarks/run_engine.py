@@ -21,6 +21,7 @@ from recrawl.settings import Settings
 STAGES = {
     "MainThread": "event loop",
     "parse": "extract",
+    "recrawl-store-ask": "store",
     "recrawl-store-read": "store",
     "recrawl-store": "store",
     "recrawl-index": "index",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["engine_of"]
 
 _CHUNK = 1_000  # pages of a sitemap remembered at once
+_REMEMBERED = 65_536  # answers of the scope, some 10 MB
 
 
 @dataclass
@@ -46,10 +47,16 @@ class RunScope:
     max_pages: int
     known: Callable[[], Mapping[str, Any]] = dict
     traps: Traps = field(default_factory=Traps)
+    _inside: dict[str, bool] = field(default_factory=dict, repr=False)  # most links lead to the same pages
 
     def admits(self, url: str, depth: int) -> bool:
         """Whether a page, so many links from a seed, belongs to the run and is no trap."""
-        if not self.scope.contains(url, depth):
+        inside = self._inside.get(url)
+        if inside is None:
+            if len(self._inside) >= _REMEMBERED:
+                self._inside.clear()
+            inside = self._inside[url] = self.scope.contains(url)
+        if not inside or self.scope.is_too_deep(depth):
             return False
         known = self.known()
         return url in known or (len(known) < self.max_pages and self.traps.admit(url) is None)

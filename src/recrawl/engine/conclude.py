@@ -100,11 +100,8 @@ class Conclusions:
         )
 
     def _links(self, access: Access, page: PageRecord, content: Content) -> tuple[NewPage, ...]:
-        depth = page.depth + 1
-        admission = self._admission
-        targets = dict.fromkeys(link.url for link in content.links if link.follow and link.url != page.url)
-        return tuple(
-            NewPage(url, admission.site_of(url), depth, access.ended)
-            for url in targets
-            if admission.admits(url, depth)
-        )
+        depth, found_at = page.depth + 1, access.ended
+        admits, site_of = self._admission.admits, self._admission.site_of
+        targets = dict.fromkeys([link.url for link in content.links if link.follow])
+        targets.pop(page.url, None)
+        return tuple([NewPage(url, site_of(url), depth, found_at) for url in targets if admits(url, depth)])
