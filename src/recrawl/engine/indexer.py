@@ -98,7 +98,7 @@ class Indexer:
             self.on_access(finding.access)
 
     async def _conclude(self, accesses: Sequence[Access], pages: Sequence[PageRecord]) -> list[Finding]:
-        """What each access means. All bodies are looked at in one go: a step to another thread costs as much as a page."""
+        """What each access means; all bodies are looked at in one go, as a step to another thread costs time."""
         bodies = [access for access in accesses if access.outcome is Outcome.CONTENT]
         extracted = iter(await self._extract_all(bodies) if bodies else [])
         contents: list[Content | None] = []
