@@ -231,7 +231,7 @@ class Engine:
         growing = len(self.scheduler) > 1.3 * self.scheduler.plan.pages
         rest = max(self.behaviour.replan_seconds, 10.0 * self._plan_took)
         if self.scheduler.wants_plan() and now - self._plan_ended >= (
-            3.0 * self._plan_took if growing else rest
+            10.0 * self._plan_took if growing else rest
         ):
             await self._replan()
 
