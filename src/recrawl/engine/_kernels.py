@@ -46,6 +46,9 @@ def _table() -> tuple[np.ndarray, np.ndarray]:
 
 
 _NAMES, _KIND_OF = _table()
+# Bytes that are neither markup nor the beginning of white space.
+_PLAIN = np.ones(256, dtype=np.bool_)
+_PLAIN[[*range(33), _LT, _AND, 0xC2, 0xE1, 0xE2, 0xE3]] = False
 
 
 @compiled
@@ -168,6 +171,44 @@ def _without_end(out: np.ndarray, start: int, size: int) -> int:
 
 
 @compiled
+def _character(data: np.ndarray, at: int, length: int, entity: int, out: np.ndarray, size: int) -> int:
+    """Write one character, or the one that an entity stands for; how many bytes."""
+    if data[at] != _AND:
+        for place in range(length):
+            out[size + place] = data[at + place]
+        return length
+    if entity == 0xA0:
+        out[size], out[size + 1] = 0xC2, 0xA0
+        return 2
+    out[size] = entity
+    return 1
+
+
+@compiled
+def _words(data: np.ndarray, at: int, end: int, out: np.ndarray, size: int) -> int:
+    """Copy words with single spaces between them, as far as they go; how many bytes."""
+    begun = at
+    while at < end:
+        if not _PLAIN[data[at]]:
+            if data[at] != _SPACE or at + 1 == end or not _PLAIN[data[at + 1]]:
+                break
+        out[size + at - begun] = data[at]
+        at += 1
+    return at - begun
+
+
+@compiled
+def _separated(out: np.ndarray, line: int, size: int, broken: bool, spaced: bool) -> tuple[int, int]:
+    """Write what comes before the next character; where the present line begins, and the size of the text."""
+    if size > line and (broken or spaced):
+        out[size] = _NEWLINE if broken else _SPACE
+        size += 1
+        if broken:
+            line = size
+    return line, size
+
+
+@compiled
 def text_of_html(data: np.ndarray, around: bool, out: np.ndarray, headings: np.ndarray) -> tuple[int, int]:
     """Write the text of serialised HTML to `out`; its length, and the number of headings found.
 
@@ -181,7 +222,13 @@ def text_of_html(data: np.ndarray, around: bool, out: np.ndarray, headings: np.n
     pre, in_heading = False, False
     while at < end:
         c = data[at]
-        if c == _LT:
+        if _PLAIN[c]:
+            line, size = _separated(out, line, size, broken, spaced)
+            length = _words(data, at, end, out, size)
+            broken = spaced = False
+            at += length
+            size += length
+        elif c == _LT:
             if at + 3 < end and data[at + 1] == 33 and data[at + 2] == 45:  # <!-
                 at = _end_of_comment(data, at + 4, end)
                 continue
@@ -193,11 +240,9 @@ def text_of_html(data: np.ndarray, around: bool, out: np.ndarray, headings: np.n
                 continue
             if pre:
                 size = _without_end(out, line, size)
-            pre, spaced, broken = False, False, True
+            pre, spaced, broken = kind == _PRE and not closes, False, True
             if not closes and (kind == _NEVER or kind == _RAW or (kind == _AROUND and around)):
                 at = _skipped(data, at, end, name, kind == _RAW)
-            elif kind == _PRE:
-                pre = not closes
             elif kind == _HEADING:
                 if in_heading:
                     headings[2 * found + 1] = size
@@ -205,39 +250,19 @@ def text_of_html(data: np.ndarray, around: bool, out: np.ndarray, headings: np.n
                 in_heading = not closes and 2 * found + 1 < headings.size
                 if in_heading:
                     headings[2 * found] = size
-            continue
-        white = _white(data, at, end)
-        entity, length = _entity(data, at, end) if c == _AND else (0, 1)
-        if not pre and (white or entity == 0xA0):
-            spaced = True
-            at += max(white, length)
-            continue
-        if pre and white and _breaks(data, at):
-            size = _without_end(out, line, size)
-            broken = True
-            at += white
-            continue
-        if broken:
-            if size > line:
-                out[size] = _NEWLINE
-                size += 1
-                line = size
-            broken = False
-        elif spaced and size > line:
-            out[size] = _SPACE
-            size += 1
-        spaced = False
-        if entity == 0xA0:
-            out[size], out[size + 1] = 0xC2, 0xA0
-            size += 2
-        elif entity:
-            out[size] = entity
-            size += 1
         else:
-            for place in range(max(white, 1)):
-                out[size + place] = data[at + place]
-            size += max(white, 1)
-        at += max(white, length)
+            white = _white(data, at, end)
+            entity, length = _entity(data, at, end) if c == _AND else (int(c), max(white, 1))
+            if not pre and (white or entity == 0xA0):
+                spaced = True
+            elif pre and white and _breaks(data, at):
+                size = _without_end(out, line, size)
+                broken = True
+            else:
+                line, size = _separated(out, line, size, broken, spaced)
+                broken = spaced = False
+                size += _character(data, at, length, entity, out, size)
+            at += length
     if in_heading:
         headings[2 * found + 1] = size
         found += 1
