@@ -39,10 +39,9 @@ class Pages(scrapy.Spider):
     """Accesses each page once."""
 
     name = "pages"
-    links = LinkExtractor()
-    counts = {"pages": 0, "links": 0}
 
     async def start(self):
+        self.links, self.counts = LinkExtractor(), {"pages": 0, "links": 0}
         self.begun = processor_seconds()
         for url in Path(sys.argv[1]).read_text().split():
             yield scrapy.Request(url, dont_filter=True)

@@ -20,11 +20,11 @@ _INLINE_NAMES = (
 )
 _KINDS = {
     **dict.fromkeys(_INLINE_NAMES.split(), _INLINE),
-    **dict.fromkeys("template noscript svg math object canvas select button".split(), _NEVER),
-    **dict.fromkeys("script style iframe".split(), _RAW),  # what is inside is no markup
-    **dict.fromkeys("nav aside footer".split(), _AROUND),
+    **dict.fromkeys(("template", "noscript", "svg", "math", "object", "canvas", "select", "button"), _NEVER),
+    **dict.fromkeys(("script", "style", "iframe"), _RAW),  # what is inside is no markup
+    **dict.fromkeys(("nav", "aside", "footer"), _AROUND),
     "pre": _PRE,
-    **dict.fromkeys("h1 h2 h3 h4 h5 h6".split(), _HEADING),
+    **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), _HEADING),
 }
 _SLOTS = 256
 _LT, _GT, _SLASH, _AND, _SPACE, _NEWLINE = (ord(c) for c in "<>/& \n")
@@ -76,7 +76,7 @@ def _white(data: np.ndarray, at: int, end: int) -> int:
         if c == 0xE3:
             return 3 if d == 0x80 and e == 0x80 else 0
         if d == 0x80:
-            return 3 if 0x80 <= e <= 0x8A or e == 0xA8 or e == 0xA9 or e == 0xAF else 0
+            return 3 if 0x80 <= e <= 0x8A or e in (0xA8, 0xA9, 0xAF) else 0
         return 3 if d == 0x81 and e == 0x9F else 0
     return 0
 
@@ -122,7 +122,7 @@ def _name_at(data: np.ndarray, at: int, end: int) -> tuple[int, int]:
     name, length = 0, 0
     while at + length < end:
         c = data[at + length]
-        if c == _GT or c == _SPACE or c == _SLASH:
+        if c in (_GT, _SPACE, _SLASH):
             break
         if length < 8:
             name = (name << 8) | int(c)

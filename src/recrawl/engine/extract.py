@@ -21,7 +21,7 @@ from recrawl.engine.charset import decode
 from recrawl.engine.complexity import too_complex
 from recrawl.engine.options import ExtractOptions
 from recrawl.engine.records import Content, Link, Outcome
-from recrawl.engine.urls import resolve
+from recrawl.engine.urls import origin_of, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,9 +38,10 @@ _AROUND = f"nav, aside, footer, {_AROUND_BY_ROLE}"
 _ARTICLE_HEADERS = "main header, article header, [role=main] header"
 _MAIN = "main, [role=main]"
 # A main element inside one of these is not trusted at once.
-_DOUBTFUL = frozenset(
-    "script style template noscript svg math iframe object canvas select button nav aside footer header".split()
-)
+_DOUBTFUL = {
+    "script", "style", "template", "noscript", "svg", "math", "iframe", "object", "canvas", "select", "button", "nav",
+    "aside", "footer", "header",
+}  # fmt: skip
 _SCRIPT_ROOTS = "#root, #app, #__next, #__nuxt, #___gatsby, app-root, [ng-app], [data-reactroot]"
 _NEEDS_SCRIPT = re.compile(
     r"(?:enable|requires?|activate|turn on|need)\W+(?:\w+\W+){0,4}javascript", re.IGNORECASE
@@ -193,21 +194,23 @@ def _references(
 
 
 def _links(hrefs: dict[str, bool], base: str, most: int) -> tuple[Link, ...]:
-    directory = base.partition("?")[0].rpartition("/")[0] + "/"
-    found: dict[str, bool] = {}
+    origin, directory = f"{origin_of(base)}/", base.partition("?")[0].rpartition("/")[0] + "/"
+    found: dict[str, Link] = {}
     for href, follow in hrefs.items():
-        # What it leads to depends on the directory only, unless it is a query.
-        url = resolve(href, base) if href[:1] in ("?", "") else _resolved(href, directory)
-        if url is not None and not found.get(url):
-            found[url] = follow
+        first = href[:1]  # tells how much of the base matters, so that pages share what is remembered
+        start = origin if first == "/" else base if first <= " " or first == "?" else directory
+        link = _link(href, start, follow)
+        if link is not None and (link.url not in found or follow):
+            found[link.url] = link
             if len(found) >= most:
                 break
-    return tuple([Link(url, follow) for url, follow in found.items()])
+    return tuple(found.values())
 
 
-@lru_cache(maxsize=32768)
-def _resolved(href: str, directory: str) -> str | None:
-    return resolve(href, directory)
+@lru_cache(maxsize=32768)  # most links of a site's pages are the same
+def _link(href: str, base: str, follow: bool) -> Link | None:
+    url = resolve(href, base)
+    return None if url is None else Link(url, follow)
 
 
 def _needs_script(page: bytes, text: str) -> bool:

@@ -24,8 +24,9 @@ _Question = tuple["Callable[[sqlite3.Connection], Any]", asyncio.AbstractEventLo
 
 
 class Reader:
-    """Owns a reading connection. To hand a question to another thread costs more than to answer it, so that many
-    robots that ask at once are woken once.
+    """Owns a reading connection.
+
+    To hand a question to another thread costs more than to answer it, so robots that ask together are woken together.
     """
 
     def __init__(self, path: Path) -> None:
@@ -62,13 +63,14 @@ class Reader:
                     answers.append(explained(self._path, error))
                 except Exception as error:  # handed to who asked
                     answers.append(error)
-            with suppress(RuntimeError):  # the event loop was closed: nobody waits any more
-                batch[0][1].call_soon_threadsafe(_deliver, batch, answers)
+            for loop in {question[1] for question in batch}:
+                with suppress(RuntimeError):  # the event loop was closed: nobody waits any more
+                    loop.call_soon_threadsafe(_deliver, loop, batch, answers)
         if connection is not None:
             connection.close()
 
     def _next_batch(self) -> list[_Question] | None:
-        """All questions that wait, of one event loop; None when the reader is closed."""
+        """All questions that wait; None when the reader is closed and everything is answered."""
         question = self._questions.get()
         batch: list[_Question] = []
         while question is not None:
@@ -84,10 +86,10 @@ class Reader:
         return batch or None
 
 
-def _deliver(batch: list[_Question], answers: list[Any]) -> None:
+def _deliver(here: asyncio.AbstractEventLoop, batch: list[_Question], answers: list[Any]) -> None:
     """Runs in the event loop."""
-    for (_, _, future), answer in zip(batch, answers, strict=True):
-        if future.done():
+    for (_, loop, future), answer in zip(batch, answers, strict=True):
+        if loop is not here or future.done():
             continue
         if isinstance(answer, BaseException):
             future.set_exception(answer)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import zlib
 from array import array
 from collections import Counter
 from dataclasses import replace
@@ -20,6 +19,7 @@ from recrawl.backends._recording import (
 )
 from recrawl.backends._recording import new_text as brings_new_text
 from recrawl.backends.sqlite._files import QUERIES
+from recrawl.backends.sqlite._packing import pack, unpack
 from recrawl.engine.records import Content, Finding, NewPage, Outcome, PageRecord, Revision, State
 from recrawl.errors import StoreError
 
@@ -31,9 +31,7 @@ __all__ = ["Recorder", "page_of", "revision_of"]
 
 _STATES = {state.value: state for state in State}
 _OUTCOMES: dict[str | None, Outcome | None] = {None: None, **{outcome.value: outcome for outcome in Outcome}}
-_WORTH_PACKING = 200  # bytes; shorter texts do not get shorter
 _REMEMBERED = 100_000  # numbers of pages, some 20 MB
-_LEVEL = 1  # of zlib: three times as fast as the default, a tenth larger
 
 
 def page_of(row: Sequence[Any]) -> PageRecord:
@@ -48,8 +46,9 @@ def revision_of(row: Sequence[Any]) -> Revision:
     number, kind, url, site, time, digest, title, packed, body, headings, replaced_by = row
     if body is None:
         return Revision(number, kind, url, site, time, digest, latest=replaced_by is None)
-    text = (zlib.decompress(body) if packed else body).decode()
-    return Revision(number, kind, url, site, time, digest, title, text, tuple(json.loads(headings)))
+    return Revision(
+        number, kind, url, site, time, digest, title, unpack(packed, body), tuple(json.loads(headings))
+    )
 
 
 class Recorder:
@@ -144,9 +143,7 @@ class Recorder:
         self._number = self._connection.execute(QUERIES["last_revision"]).fetchone()[0]
         # All pages of the batch are known before the first finding is written, as a page may be found beside it.
         found: dict[str, PageRecord] = {}
-        links = []
-        for finding in findings:
-            links.append(self._find(finding.found, found))
+        links = [self._find(finding.found, found) for finding in findings]
         now: dict[str, PageRecord] = {}
         for finding, numbers in zip(findings, links, strict=True):
             page_number, now[finding.access.url] = self._record(finding, numbers)
@@ -268,16 +265,10 @@ class Recorder:
             self._connection.execute(QUERIES["drop_links"], {"page": page_number})
 
     def _set_text(self, page_number: int, content: Content) -> None:
-        body = content.text.encode()
-        packed = len(body) > _WORTH_PACKING
+        packed, body = pack(content.text)
+        headings = json.dumps(content.headings, ensure_ascii=False)
         self._connection.execute(
-            QUERIES["set_text"],
-            {
-                "page": page_number,
-                "packed": int(packed),
-                "body": zlib.compress(body, _LEVEL) if packed else body,
-                "headings": json.dumps(content.headings, ensure_ascii=False),
-            },
+            QUERIES["set_text"], {"page": page_number, "packed": packed, "body": body, "headings": headings}
         )
 
 
