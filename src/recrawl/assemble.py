@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import math
+import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 __all__ = ["engine_of"]
 
 _CHUNK = 1_000  # pages of a sitemap remembered at once
+_TURN_SECONDS = (
+    0.001  # of a thread that computes while others wait; searches and accesses wait several times each
+)
 _REMEMBERED = 65_536  # answers of the scope, some 10 MB
 
 
@@ -306,6 +310,7 @@ async def engine_of(settings: Settings, clock: Clock | None = None) -> AsyncIter
         sites=sites,
     )
     behaviour, extractor = behaviour_of(settings), Extractor(sites, settings.large_page_bytes)
+    sys.setswitchinterval(_TURN_SECONDS)
     listed = bool(settings.urls_file) or not settings.sitemaps
     data = Path(settings.data)
     with ThreadPoolExecutor(1, thread_name_prefix="parse") as executor:

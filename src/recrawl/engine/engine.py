@@ -7,6 +7,7 @@ indexer what they brought, the index what was recorded. A signal sets `stopping`
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import math
@@ -120,6 +121,7 @@ class Engine:
     async def _start(self) -> None:
         if self.behaviour.warm:
             await asyncio.to_thread(warm_kernels)
+            gc.freeze()  # what is here now stays; to look through it again would stop everything for a while
         self.replayed = await self.follower.catch_up()
         await self._load()
         self.scheduler.order_by_last_access()
@@ -186,7 +188,7 @@ class Engine:
         """Let pages of earlier runs count for the bounds against traps, a few at a time."""
         for place, url in enumerate(urls):
             self.world.admission.note(url)
-            if place % 1000 == 999:
+            if place % 100 == 99:
                 await asyncio.sleep(0)
                 if self._helpers_stop.is_set():
                     return
@@ -228,7 +230,7 @@ class Engine:
         if now - self._sampled_at >= self.behaviour.replan_seconds:
             self._sampled_at = now
             await self._sample_freshness()
-        growing = len(self.scheduler) > 1.3 * self.scheduler.plan.pages
+        growing = len(self.scheduler) > 2.0 * self.scheduler.plan.pages
         rest = max(self.behaviour.replan_seconds, 10.0 * self._plan_took)
         if self.scheduler.wants_plan() and now - self._plan_ended >= (
             10.0 * self._plan_took if growing else rest
