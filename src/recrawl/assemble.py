@@ -37,9 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["engine_of"]
 
 _CHUNK = 1_000  # pages of a sitemap remembered at once
-_TURN_SECONDS = (
-    0.001  # of a thread that computes while others wait; searches and accesses wait several times each
-)
+# Of a thread that computes while others wait for the interpreter: a search waits for it several times.
+_TURN_SECONDS = 0.001
 _REMEMBERED = 65_536  # answers of the scope, some 10 MB
 
 

@@ -189,9 +189,8 @@ def _words(data: np.ndarray, at: int, end: int, out: np.ndarray, size: int) -> i
     """Copy words with single spaces between them, as far as they go; how many bytes."""
     begun = at
     while at < end:
-        if not _PLAIN[data[at]]:
-            if data[at] != _SPACE or at + 1 == end or not _PLAIN[data[at + 1]]:
-                break
+        if not _PLAIN[data[at]] and (data[at] != _SPACE or at + 1 == end or not _PLAIN[data[at + 1]]):
+            break
         out[size + at - begun] = data[at]
         at += 1
     return at - begun
@@ -241,7 +240,7 @@ def text_of_html(data: np.ndarray, around: bool, out: np.ndarray, headings: np.n
             if pre:
                 size = _without_end(out, line, size)
             pre, spaced, broken = kind == _PRE and not closes, False, True
-            if not closes and (kind == _NEVER or kind == _RAW or (kind == _AROUND and around)):
+            if not closes and (kind in (_NEVER, _RAW) or (kind == _AROUND and around)):
                 at = _skipped(data, at, end, name, kind == _RAW)
             elif kind == _HEADING:
                 if in_heading:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Indexer", "tells"]
 
 _log = logging.getLogger(__name__)
+_TOGETHER = 8  # pages concluded in one turn of the event loop
 
 
 class Indexer:
@@ -116,6 +117,8 @@ class Indexer:
         first = await self._first_with(contents, pages)
         findings = []
         for access, page, content in zip(read, pages, contents, strict=True):
+            if len(findings) % _TOGETHER == _TOGETHER - 1:
+                await asyncio.sleep(0)  # others wait for the event loop too
             if content is None:
                 findings.append(self._conclusions.without_content(access, page))
                 continue

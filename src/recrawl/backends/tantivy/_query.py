@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Finder"]
 
 _SNIPPET = 200  # characters
-_LOOKED_AT = 10_000  # characters of a text in which a snippet is looked for
+_LOOKED_AT = 3_000  # characters of a text in which a snippet is looked for
 _TRIES = 20  # places inside longer words that are passed over
 _WORDS = 64  # of a query that are looked for; the rest of a longer one is left out
 

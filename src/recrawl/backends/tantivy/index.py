@@ -119,7 +119,9 @@ class TantivyIndex:
 
     def _opened(self) -> tantivy.Index:
         """The index, as of the last commit by whoever writes it."""
-        if self._writer is not None and self._index is not None:  # only this process writes it, and reloads it itself
+        if (
+            self._writer is not None and self._index is not None
+        ):  # only this process writes it, and reloads it itself
             return self._index
         with self._opening, self._explained():
             stamp = self._meta_stamp()
