@@ -3,6 +3,9 @@
 Runs in an environment of its own (`requirements/bench.txt`): `python peer_scrapy.py FILE_OF_URLS`.
 """
 
+# mypy: ignore-errors
+# Scrapy is not in the project's own environment.
+
 from __future__ import annotations
 
 import json

@@ -3,6 +3,7 @@
 `python -m benchmarks.run_engine URL PAGES DATA`: until every page was indexed once; processor seconds by thread.
 `python -m benchmarks.run_engine URL PAGES DATA 20000`: the same beside so many pages indexed before, with searches at a
 steady rate meanwhile; their times.
+`python -m benchmarks.run_engine accesses FILE`: the accessor alone on the URLs of a file.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.local_web import words
 from recrawl.assemble import engine_of
 from recrawl.backends import open_index, open_store
-from recrawl.engine.records import Access, Content, Finding, NewPage, Outcome, State
+from recrawl.backends.memory import SystemClock
+from recrawl.engine.guard import Guard
+from recrawl.engine.http_access import HttpAccessor
+from recrawl.engine.options import AccessOptions
+from recrawl.engine.records import Access, Content, Finding, NewPage, Outcome, PageRecord, State
 from recrawl.settings import Settings
 
 if TYPE_CHECKING:
@@ -117,6 +122,25 @@ async def run(url: str, pages: int, data: str, indexed: int) -> dict[str, Any]:
         }
 
 
+async def access_all(urls: list[str]) -> dict[str, Any]:
+    """Access pages by as many robots, and do nothing with them."""
+    settings = settings_for(urls[0], "")
+    accessor = HttpAccessor(AccessOptions(), clock=SystemClock(), guard=Guard.of(settings.seeds))
+    pages = [PageRecord(url, "", State.KNOWN, 0, 0.0) for url in urls]
+    await accessor.access(pages[0])
+    begun, left = processor_seconds(), iter(pages)
+
+    async def robot() -> None:
+        for page in left:
+            access = await accessor.access(page)
+            assert access.outcome is Outcome.CONTENT, access
+
+    await asyncio.gather(*(robot() for _ in range(settings.robots)))
+    seconds = processor_seconds() - begun
+    await accessor.close()
+    return {"seconds": seconds}
+
+
 class Texts:
     """Texts and queries of words that are as frequent as in a language."""
 
@@ -166,7 +190,11 @@ async def fill(data: Path, url: str, pages: int) -> None:
 
 
 if __name__ == "__main__":
-    url, pages, data, *indexed = sys.argv[1:]
-    print(json.dumps(asyncio.run(run(url, int(pages), data, int(indexed[0]) if indexed else 0))))
+    if sys.argv[1] == "accesses":
+        document = asyncio.run(access_all(Path(sys.argv[2]).read_text().split()))
+    else:
+        url, pages, data, *indexed = sys.argv[1:]
+        document = asyncio.run(run(url, int(pages), data, int(indexed[0]) if indexed else 0))
+    print(json.dumps(document))
     sys.stdout.flush()
     os._exit(0)

@@ -28,6 +28,7 @@ from recrawl.engine.robots import Robots
 from recrawl.engine.scheduler import Scheduler
 from recrawl.engine.tuning import Tuning
 from recrawl.engine.waiting import wait_until_set
+from recrawl.engine.warm import warm_up
 from recrawl.errors import AccessError, InvalidModel
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ class Engine:
     async def _start(self) -> None:
         if self.behaviour.warm:
             await asyncio.to_thread(warm_kernels)
+            await warm_up(self.world.clock, self.world.politeness, self.behaviour.scheduler)
             gc.freeze()  # what is here now stays; to look through it again would stop everything for a while
         self.replayed = await self.follower.catch_up()
         await self._load()

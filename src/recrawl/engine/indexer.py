@@ -115,7 +115,7 @@ class Indexer:
             read.append(access)
             contents.append(content)
         first = await self._first_with(contents, pages)
-        findings = []
+        findings: list[Finding] = []
         for access, page, content in zip(read, pages, contents, strict=True):
             if len(findings) % _TOGETHER == _TOGETHER - 1:
                 await asyncio.sleep(0)  # others wait for the event loop too
