@@ -74,7 +74,7 @@ def seconds_by_stage() -> dict[str, float]:
 
 
 def settings_for(url: str, data: str) -> Settings:
-    """Politeness off, and no page twice; everything else as it is."""
+    """Politeness off, and no page again at once; everything else as it is."""
     return Settings(
         seeds=(url,),
         data=data,
@@ -82,7 +82,7 @@ def settings_for(url: str, data: str) -> Settings:
         max_concurrency=16,
         robots=16,
         sitemaps=False,
-        shortest_interval_seconds=3600.0,
+        shortest_interval_seconds=4.0,
     )
 
 

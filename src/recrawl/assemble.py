@@ -235,8 +235,11 @@ def _delay_of(settings: Settings, clock: Clock) -> Any:
 
 def behaviour_of(settings: Settings) -> Behaviour:
     """How the engine is to behave."""
-    from recrawl.control import Policy
+    policy = None
+    if settings.control == "thresholds":
+        from recrawl.control import Policy  # brings half of scipy with it
 
+        policy = Policy(settings.modes, settings.thresholds)
     one_by_one = settings.control in ("thresholds", "auto") or bool(settings.service_delay)
     return Behaviour(
         scheduler=SchedulerSettings(
@@ -257,7 +260,7 @@ def behaviour_of(settings: Settings) -> Behaviour:
         budget=settings.budget_per_second,
         robots=settings.robots,
         control=settings.control,
-        policy=Policy(settings.modes, settings.thresholds) if settings.control == "thresholds" else None,
+        policy=policy,
         obsolete_after=settings.obsolete_after_seconds,
         deterministic=settings.obsolescence == "deterministic",
         batch=settings.batch_pages or (1 if one_by_one else 32),
