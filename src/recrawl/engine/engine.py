@@ -7,7 +7,6 @@ indexer what they brought, the index what was recorded. A signal sets `stopping`
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import logging
 import math
@@ -123,7 +122,6 @@ class Engine:
         if self.behaviour.warm:
             await asyncio.to_thread(warm_kernels)
             await warm_up(self.world.clock, self.world.politeness, self.behaviour.scheduler)
-            gc.freeze()  # what is here now stays; to look through it again would stop everything for a while
         self.replayed = await self.follower.catch_up()
         await self._load()
         self.scheduler.order_by_last_access()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
 from typing import TYPE_CHECKING
 
@@ -18,10 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["warm_up"]
 
 _SITE = "example.invalid"
+_warm: set[str] = set()  # policies for which this process is
 
 
 async def warm_up(clock: Clock, politeness: Politeness, settings: SchedulerSettings) -> None:
-    """Extract a page, and plan a few in a scheduler that is thrown away."""
+    """Extract a page, and plan a few in a scheduler that is thrown away; once in a process for each policy."""
+    if settings.policy in _warm:
+        return
+    _warm.add(settings.policy)
     page = Access(
         f"http://{_SITE}/", 0.0, 0.0, Outcome.CONTENT, body=b"<h1>a</h1>b", content_type="text/html"
     )
@@ -35,3 +40,4 @@ async def warm_up(clock: Clock, politeness: Politeness, settings: SchedulerSetti
     scheduler.add(pages)
     scheduler.learn([Observation(page, now + 1.0, number % 2 == 0) for number, page in enumerate(pages)])
     await scheduler.replan(1.0)
+    gc.freeze()  # modules stay: to look through them again and again would stop everything for a while each time
