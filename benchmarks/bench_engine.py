@@ -168,7 +168,7 @@ class _Found:
 
 async def _start(path: Path, kept: bytes, found: _Found) -> Scheduler:
     """As the engine does it: open the store, read every page, put them in order. Times are the processor's."""
-    from recrawl.engine.engine import warm_kernels
+    from recrawl.engine.warm import warm_kernels
 
     warm_kernels(POLICY)
     begun, processor = time.perf_counter(), time.process_time()

@@ -30,13 +30,13 @@ from recrawl.engine.sampling import Sampler
 from recrawl.engine.scheduler import Scheduler
 from recrawl.engine.tuning import Tuning
 from recrawl.engine.waiting import wait_until_set
+from recrawl.engine.warm import warm_kernels, warm_up
 from recrawl.errors import AccessError, InvalidModel
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from recrawl.engine.parts import Behaviour, World
-    from recrawl.engine.planning import PolicyName
     from recrawl.engine.records import Access, NewPage, PageRecord
 
 __all__ = ["Engine"]
@@ -160,6 +160,7 @@ class Engine:
     async def _start(self) -> None:
         if self.behaviour.warm:
             await asyncio.to_thread(warm_kernels, self.behaviour.scheduler.policy)
+            await warm_up(self.world.clock, self.world.politeness, self.behaviour.scheduler)
         self.replayed = await self.follower.catch_up()
         await self._load()
         self.scheduler.order_pages()
@@ -242,7 +243,7 @@ class Engine:
         """Let pages of earlier runs count for the bounds against traps, a few at a time."""
         for place, url in enumerate(urls):
             self.world.admission.note(url)
-            if place % 1000 == 999:
+            if place % 100 == 99:
                 await asyncio.sleep(0)
                 if self._helpers_stop.is_set():
                     return
@@ -294,10 +295,10 @@ class Engine:
         if now - self._sampled_at >= self.behaviour.replan_seconds:
             self._sampled_at = now
             await self._sample_freshness()
-        growing = len(self.scheduler) > 1.3 * self.scheduler.plan.pages
+        growing = len(self.scheduler) > 2.0 * self.scheduler.plan.pages
         rest = max(self.behaviour.replan_seconds, 10.0 * self._plan_took)
         if self.scheduler.wants_plan() and now - self._plan_ended >= (
-            3.0 * self._plan_took if growing else rest
+            10.0 * self._plan_took if growing else rest
         ):
             await self.replan()
         elif self.scheduler.planner.wants_order():
@@ -389,17 +390,3 @@ class Engine:
         from recrawl.engine.status import engine_status
 
         return engine_status(self, running)
-
-
-def warm_kernels(_policy: PolicyName = "optimal") -> None:
-    """Load or compile the kernels that the scheduler calls, so that no robot waits for them."""
-    from recrawl.engine.pages import GRID
-    from recrawl.estimate import Belief
-
-    belief = Belief(GRID)
-    slots = belief.add(2)
-    belief.update(slots, [1.0, 1.0], [True, False])
-    belief.learn_priors()
-    belief.time_to_price(slots, 1.0)
-    belief.current_probability(slots, 1.0)
-    belief.mean_rate(slots)
