@@ -13,6 +13,7 @@ from recrawl.engine.records import Access, Outcome, PageRecord, State
 from recrawl.engine.scheduler import Observation, Scheduler
 
 if TYPE_CHECKING:
+    from recrawl.engine.planning import PolicyName
     from recrawl.engine.protocols import Clock, Politeness
     from recrawl.engine.scheduler import SchedulerSettings
 
