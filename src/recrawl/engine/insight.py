@@ -97,7 +97,8 @@ class Insight:
         intervals, dues = np.full(slots.size, np.nan), np.full(slots.size, np.nan)
         if not math.isnan(self.price):
             policy = Policy(self.policy, table)
-            waits = policy.waits(slots, table.weight[slots], self.price)
+            prices = np.full(slots.size, self.price)
+            waits = policy.find_waits(slots, table.weight[slots], prices)["wait"].astype(np.float64)
             intervals, dues = table.intervals(slots, waits), table.due_times(slots, waits, now)
         found = []
         for place, record in enumerate(records):

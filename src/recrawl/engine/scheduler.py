@@ -233,10 +233,11 @@ class Scheduler:
         for slot in slots.tolist():
             self.leases.end(slot)
         self.table.update(slots, known)
-        unknown = np.isnan(self.table.wait[slots])
+        unknown = np.isnan(self.table.waits["wait"][slots])
         if unknown.any():
             self._find_waits(slots[unknown])
         self._place(slots, known)
+        self.planner.follow()
         self.news_since_plan += slots.size
         self._news.set()
 
@@ -255,8 +256,7 @@ class Scheduler:
         """Find anew how long pages wait, at the present price."""
         table = self.table
         prices = self.plan.prices(table.site[slots], len(table.sites))
-        table.wait[slots] = self.policy.waits(slots, table.weight[slots], prices)
-        table.level[slots] = prices
+        table.waits[slots] = self.policy.find_waits(slots, table.weight[slots], prices)
 
     def put_back(self, url: str, tried: bool = True) -> None:
         """A page that was handed out brought nothing: it is due again, behind those that are overdue.
@@ -380,6 +380,6 @@ class Scheduler:
     async def replan(self, budget: float) -> Plan:
         """Find the price anew in a worker, and take over the order it gives."""
         self.news_since_plan = 0
-        self.plan = await self.planner.replan(budget)
+        found = await self.planner.replan(budget)
         self._news.set()
-        return self.plan
+        return found
