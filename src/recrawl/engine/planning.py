@@ -143,6 +143,9 @@ def plan_order(
     known = table.waits[pages.slots]
     places = np.arange(prices.size) if everything else np.flatnonzero(~near(known, prices))
     known[places] = found = policy.find_waits(pages.slots[places], pages.weight[places], prices[places])
+    if isinstance(table, ClockTable) and thorough:
+        asked = 1.0 / np.maximum(table.intervals(pages.slots, wait_at(known, prices)), 1e-9)
+        plan = replace(plan, demand=float(asked.sum()))
     due = np.where(pages.kept, pages.due, math.nan)
     chosen = np.flatnonzero(~pages.kept)
     slots = pages.waiting[chosen]
