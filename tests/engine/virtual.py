@@ -58,14 +58,15 @@ class Run:
         self.records = {url: page(url) for url in urls}
         self.scheduler.add(list(self.records.values()))
         self.half = START + 0.5 * seconds
-        self.fresh = self.expected = 0.0
+        self.fresh = 0.0
+        self.scheduler.expected.begin(self.half)
 
     def run(self):
         asyncio.run(self._run())
         span = (self.end - self.half) * len(self.records)
         for url, record in self.records.items():
             self._count(url, record.last_access, self.end)
-        return Outcome(1.0 - self.fresh / span, 1.0 - self.expected / span)
+        return Outcome(1.0 - self.fresh / span, self.scheduler.expected.end(self.end))
 
     async def _run(self):
         done = 0
@@ -94,7 +95,7 @@ class Run:
         return bool(last > first)
 
     def _count(self, url, last, now):
-        """Add the time that a copy was current, and what was expected of it; both in the second half only."""
+        """Add the time that a copy was current, in the second half only."""
         begin = max(last, self.half)
         if now <= begin:
             return
@@ -102,7 +103,3 @@ class Run:
         place = np.searchsorted(times, last, side="right")
         spoilt = times[place] if place < times.size else math.inf
         self.fresh += max(0.0, min(now, spoilt) - begin)
-        slot = np.array([self.scheduler.table.slot[url]])
-        moments = np.linspace(begin, now, 5)
-        chances = [float(self.scheduler.table.current(slot, moment)[0]) for moment in moments]
-        self.expected += float(np.trapezoid(chances, moments))

@@ -215,25 +215,23 @@ class ClockTable(PageTable):
         """Credible intervals of the present change rates: columns low and high."""
         return self.clocks.interval(slots, level)
 
-    def current(self, slots: Slots, now: float) -> Floats:
-        """Probability that the copy of each page is what the page is now."""
-        return self.clocks.belief.current_probability(slots, self._elapsed(slots, now))
-
     def log_value(self, slots: Slots, weight: Floats, now: float, exact: bool = True) -> Floats:
         """Logarithms of the freshness that accesses are expected to regain, in time on the pages' clocks.
 
         Exactly, or by what is known at the pages' waits, where the value of an access is nearly a power of time.
         """
-        elapsed = self._elapsed(slots, now)
+        elapsed = self.elapsed(slots, self.last[slots], np.full(slots.size, now))
         with np.errstate(divide="ignore", invalid="ignore"):
             if exact:
                 return np.log(self.clocks.belief.value(slots, elapsed, weight))
         return log_worth(self.waits[slots], elapsed)
 
-    def _elapsed(self, slots: Slots, now: float) -> Floats:
-        last = np.minimum(np.where(np.isnan(self.last[slots]), now, self.last[slots]), now)
-        found = self.clocks.clock(slots, np.full(slots.size, now)) - self.clocks.clock(slots, last)
-        return np.maximum(found, 0.0)
+    parts = 16
+
+    def elapsed(self, slots: Slots, last: Floats, times: Floats) -> Floats:
+        """Time from last accesses to other times, on the pages' clocks; none for pages never accessed."""
+        since = np.minimum(np.where(np.isnan(last), times, last), times)
+        return np.maximum(self.clocks.clock(slots, times) - self.clocks.clock(slots, since), 0.0)
 
     def kept_prior(self) -> bytes:
         """Clocks, groups and prior, for a table that goes on from them."""

@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,8 +82,7 @@ class Engine:
         self._planned_at = (clock.monotonic(), 0)
         self._sampled_at = self._plan_ended = -math.inf
         self._plan_took = 0.0
-        self.freshness_seconds = 0.0  # integral of the expected freshness over time
-        self._freshness: tuple[float, float] | None = None
+        self.expected_freshness = math.nan  # of the copies, by what is believed, at the latest sample
         self._hopeless: dict[str, str] = {}
         self._discovered = self._known_before = False
         self.indexer.on_access = self.robots.on_access = self._tried
@@ -276,20 +276,10 @@ class Engine:
         return (done - before) / (now - since)
 
     async def _sample_freshness(self) -> None:
-        """Add to the integral of the freshness that is expected over time."""
+        """Expected freshness of the copies, by what is believed, now."""
         now = self.world.clock.time()
-        try:
-            value = await asyncio.to_thread(self.scheduler.table.freshness, now)
-        except InvalidModel:  # a page was removed meanwhile; the next sample will do
-            return
-        if self._freshness is not None and not math.isnan(self._freshness[1]) and now > self._freshness[0]:
-            self.freshness_seconds += 0.5 * (value + self._freshness[1]) * (now - self._freshness[0])
-        self._freshness = (now, value)
-
-    @property
-    def expected_freshness(self) -> float:
-        """Expected freshness of the copies, by what is believed, at the latest sample."""
-        return math.nan if self._freshness is None else self._freshness[1]
+        with suppress(InvalidModel):  # a page was removed meanwhile; the next sample will do
+            self.expected_freshness = await asyncio.to_thread(self.scheduler.table.freshness, now)
 
     # What robots report.
 

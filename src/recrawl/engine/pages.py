@@ -282,7 +282,16 @@ class PageTable:
 
     def current(self, slots: NDArray[np.int64], now: float) -> NDArray[np.float64]:
         """Probability that the copy of each page is what the page is now."""
-        return self.belief.current_probability(slots, np.maximum(np.nan_to_num(now - self.last[slots]), 0.0))
+        elapsed = self.elapsed(slots, self.last[slots], np.full(slots.size, now))
+        return self.belief.current_probability(slots, elapsed)
+
+    parts = 1  # of the time between two accesses, within which clocks are even
+
+    def elapsed(
+        self, _slots: NDArray[np.int64], last: NDArray[np.float64], times: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Time from last accesses to other times, on the clocks that pages have; none for pages never accessed."""
+        return np.maximum(np.nan_to_num(times - last), 0.0)
 
     def observe(
         self,

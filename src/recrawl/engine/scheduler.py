@@ -19,6 +19,7 @@ import numpy as np
 from recrawl.engine.announcements import Announcements
 from recrawl.engine.clock_pages import table_of
 from recrawl.engine.dates import Dates
+from recrawl.engine.expected import Expected
 from recrawl.engine.leases import Leases
 from recrawl.engine.pages import GRID, columns_of
 from recrawl.engine.planner import Planner
@@ -64,6 +65,7 @@ class Scheduler:
         self.plan = Plan(self.settings.policy, 1.0, 1.0)
         self.leases = Leases(self.settings.lease_seconds)
         self.announcements = Announcements()
+        self.expected = Expected(self.table)
         self.clock, self.politeness, self._pace = clock, politeness, pace
         self.order = Sites(self.table, politeness)
         self._later: list[
@@ -177,6 +179,7 @@ class Scheduler:
                 heard[place], dates[place] = said.heard, said.date
         # The first content tells of no change; a clock that was set back says nothing.
         usable = (ended > last) & np.array([o.page.digest is not None for o in told])
+        self.expected.add(slots[usable], last[usable], ended[usable])
         if usable.any():
             told_by = (slots, last, ended, changed, dates, heard)
             self.table.observe(*(column[usable] for column in told_by))
@@ -368,7 +371,7 @@ class Scheduler:
         )
         if self.settings.policy != "optimal" and numbers.size == 2 + GRID.points:
             self.table.belief.set_priors(numbers[None, 2:])
-        self.policy.table = self.table
+        self.policy.table = self.expected.table = self.table
         self.order = Sites(self.table, self.politeness)
 
     # Planning.
