@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +46,8 @@ _log = logging.getLogger(__name__)
 _LAG_SECONDS = 0.5
 _PLANNED_FIRST = 20_000
 _SAMPLE_SECONDS = 2.0  # between two samples of the history
+_CLOCK_SECONDS = 1.0  # between two looks at the clock on the wall
+_SET_BACK = 2.0  # seconds that it may lose against the steady one; more, and it was set back
 _LEASE_NOTE_SECONDS = 1.0  # between two notes to the store of what is handed out
 _LOOK_SECONDS = 0.2  # between two questions whether a plan is wanted
 
@@ -85,13 +88,13 @@ class Engine:
         self.indexer.on_record = self.follower.note
         self.indexer.on_service = self.log.served
         self._helpers_stop = asyncio.Event()
+        self._clock_offset = clock.time() - clock.monotonic()
         self._planned_at = (clock.monotonic(), 0)
         self._sampled_at = self._plan_ended = -math.inf
         self._plan_took = 0.0
         self._planning = asyncio.Lock()
         self._saved = False
-        self.freshness_seconds = 0.0  # integral of the expected freshness over time
-        self._freshness: tuple[float, float] | None = None
+        self.expected_freshness = math.nan  # of the copies, by what is believed, at the latest sample
         self._hopeless: dict[str, str] = {}
         self._discovered = self._known_before = False
         self.indexer.on_access = self.robots.on_access = self._tried
@@ -224,6 +227,7 @@ class Engine:
         group.create_task(every(60.0, self._save), name="saver")
         group.create_task(every(_SAMPLE_SECONDS, self.sampler.note), name="history")
         group.create_task(every(_LEASE_NOTE_SECONDS, self._note_leases), name="leases")
+        group.create_task(every(_CLOCK_SECONDS, self._watch_clock), name="clock")
         group.create_task(self._measure_lag(), name="lag")
         group.create_task(self._note_known(list(self.scheduler.table.slot)), name="known pages")
         group.create_task(self._discover(), name="discovery")
@@ -238,6 +242,15 @@ class Engine:
     async def _every(self, seconds: float, what: Callable[[], Awaitable[object]]) -> None:
         while not await wait_until_set(self._helpers_stop, self.world.clock, seconds):
             await what()
+
+    async def _watch_clock(self) -> None:
+        """A clock that was set back must not make accesses of the past look as if they lay ahead."""
+        clock = self.world.clock
+        offset = clock.time() - clock.monotonic()
+        shift, self._clock_offset = offset - self._clock_offset, offset
+        if shift < -_SET_BACK:
+            _log.warning("the clock was set back by %.0f s; times of accesses are set back with it", -shift)
+            self.scheduler.shift_times(shift)
 
     async def _note_known(self, urls: list[str]) -> None:
         """Let pages of earlier runs count for the bounds against traps, a few at a time."""
@@ -328,20 +341,10 @@ class Engine:
         return (done - before) / (now - since)
 
     async def _sample_freshness(self) -> None:
-        """Add to the integral of the freshness that is expected over time."""
+        """Expected freshness of the copies, by what is believed, now."""
         now = self.world.clock.time()
-        try:
-            value = await asyncio.to_thread(self.scheduler.table.freshness, now)
-        except InvalidModel:  # a page was removed meanwhile; the next sample will do
-            return
-        if self._freshness is not None and not math.isnan(self._freshness[1]) and now > self._freshness[0]:
-            self.freshness_seconds += 0.5 * (value + self._freshness[1]) * (now - self._freshness[0])
-        self._freshness = (now, value)
-
-    @property
-    def expected_freshness(self) -> float:
-        """Expected freshness of the copies, by what is believed, at the latest sample."""
-        return math.nan if self._freshness is None else self._freshness[1]
+        with suppress(InvalidModel):  # a page was removed meanwhile; the next sample will do
+            self.expected_freshness = await asyncio.to_thread(self.scheduler.table.freshness, now)
 
     # What robots report.
 
