@@ -1,6 +1,6 @@
 """A documentation site served by a plain web server, as a new user would watch over it: weeks of life in a minute.
 
-The tree is made here, in the shape of an unpacked documentation package: chapters in folders, links up, down and across,
+The tree is made here, in the shape of an unpacked documentation package: chapters in folders, links up and across,
 the same navigation on every page, text files and pictures beside the pages.
 """
 
