@@ -123,10 +123,8 @@ def places(room):
 
 def drawn(page):
     """Wait until everything was computed, and every chart drawn."""
-    page.wait_for_function("!document.querySelector('main [role=status][hx-get]')", timeout=60_000)
-    page.wait_for_function(
-        "[...document.querySelectorAll('[data-plot]')].every((plot) => plot.querySelector('canvas'))"
-    )
+    expect(page.locator("main [role=status][hx-get]")).to_have_count(0, timeout=60_000)
+    expect(page.locator("[data-plot]:not(:has(canvas))")).to_have_count(0)
 
 
 def test_somebody_searches_and_reads_a_history(visit):
