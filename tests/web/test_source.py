@@ -89,7 +89,7 @@ async def test_an_empty_store_answers_too(tmp_path):
 def test_the_belief_is_replayed_as_it_was_learnt():
     from recrawl.engine.insight import Insight
 
-    insight = Insight(None)
+    insight = Insight(None, "poisson")
     notes = [AccessNote(1000.0 + 600.0 * i, Outcome.CONTENT, i in (3, 7)) for i in range(12)]
     notes.insert(5, AccessNote(1000.0 + 600.0 * 4 + 60.0, Outcome.FAILED, False))  # tells nothing
     found = replayed(insight, notes)
