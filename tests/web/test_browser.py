@@ -351,7 +351,9 @@ def _shoot(visit, address, path, file, scheme="light", size=WIDE, whole=True):
     drawn(page)
     page.wait_for_timeout(500)
     picture = Image.open(io.BytesIO(page.screenshot(full_page=whole)))
-    picture.convert("RGB").quantize(colors=255, dither=Image.Dither.NONE).save(file, optimize=True)
+    picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+        file, optimize=True
+    )
     page.goto("about:blank")  # its server may end before the tab does
     assert 5_000 < file.stat().st_size < LARGEST
 
