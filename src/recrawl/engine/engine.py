@@ -28,13 +28,13 @@ from recrawl.engine.robots import Robots
 from recrawl.engine.scheduler import Scheduler
 from recrawl.engine.tuning import Tuning
 from recrawl.engine.waiting import wait_until_set
+from recrawl.engine.warm import warm_up
 from recrawl.errors import AccessError, InvalidModel
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from recrawl.engine.parts import Behaviour, World
-    from recrawl.engine.planning import PolicyName
     from recrawl.engine.records import Access, NewPage, PageRecord
 
 __all__ = ["Engine"]
@@ -124,7 +124,8 @@ class Engine:
 
     async def _start(self) -> None:
         if self.behaviour.warm:
-            await asyncio.to_thread(warm_kernels, self.behaviour.scheduler.policy)
+            await asyncio.to_thread(warm_kernels)
+            await warm_up(self.world.clock, self.world.politeness, self.behaviour.scheduler)
         self.replayed = await self.follower.catch_up()
         await self._load()
         self.scheduler.order_pages()
@@ -209,7 +210,7 @@ class Engine:
         """Let pages of earlier runs count for the bounds against traps, a few at a time."""
         for place, url in enumerate(urls):
             self.world.admission.note(url)
-            if place % 1000 == 999:
+            if place % 100 == 99:
                 await asyncio.sleep(0)
                 if self._helpers_stop.is_set():
                     return
@@ -261,10 +262,10 @@ class Engine:
         if now - self._sampled_at >= self.behaviour.replan_seconds:
             self._sampled_at = now
             await self._sample_freshness()
-        growing = len(self.scheduler) > 1.3 * self.scheduler.plan.pages
+        growing = len(self.scheduler) > 2.0 * self.scheduler.plan.pages
         rest = max(self.behaviour.replan_seconds, 10.0 * self._plan_took)
         if self.scheduler.wants_plan() and now - self._plan_ended >= (
-            3.0 * self._plan_took if growing else rest
+            10.0 * self._plan_took if growing else rest
         ):
             await self._replan()
         elif self.scheduler.planner.wants_order():
@@ -343,7 +344,7 @@ class Engine:
         return engine_status(self, running)
 
 
-def warm_kernels(_policy: PolicyName = "optimal") -> None:
+def warm_kernels() -> None:
     """Load or compile the kernels that the scheduler calls, so that no robot waits for them."""
     from recrawl.engine.pages import GRID
     from recrawl.estimate import Belief
