@@ -52,8 +52,8 @@ class RunScope:
     known: Callable[[], Mapping[str, Any]] = dict
     weights: Mapping[str, float] = field(default_factory=dict)
     traps: Traps = field(default_factory=Traps)
-    _inside: dict[str, bool] = field(default_factory=dict, repr=False)  # most links lead to the same pages
     _again: Traps = field(default_factory=Traps)  # a second count, of pages that earlier runs admitted
+    _inside: dict[str, bool] = field(default_factory=dict, repr=False)  # most links lead to the same pages
 
     def admits(self, url: str, depth: int) -> bool:
         """Whether a page, so many links from a seed, belongs to the run and is no trap."""

@@ -133,9 +133,10 @@ class Conclusions:
             if mention is None:
                 if not self._admission.admits(url, depth):
                     continue
-                admission = self._admission
-                mention = NewPage(url, admission.site_of(url), depth, access.ended, admission.weight_of(url))
-                known[url] = mention
+                site, weight = self._admission.site_of(url), self._admission.weight_of(url)
+                mention = known[url] = NewPage(url, site, depth, access.ended)
+                if weight is not None:  # told once, with the mention that makes the page known
+                    mention = NewPage(url, site, depth, access.ended, weight)
                 self._count_mention()
             found.append(mention)
         return tuple(found)

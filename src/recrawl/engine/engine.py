@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from recrawl.engine.parts import Behaviour, World
-    from recrawl.engine.planning import PolicyName
     from recrawl.engine.records import Access, NewPage, PageRecord
 
 __all__ = ["Engine"]
@@ -43,6 +42,8 @@ __all__ = ["Engine"]
 _log = logging.getLogger(__name__)
 _LAG_SECONDS = 0.5
 _PLANNED_FIRST = 20_000
+_CLOCK_SECONDS = 1.0  # between two looks at the clock on the wall
+_SET_BACK = 2.0  # seconds that it may lose against the steady one; more, and it was set back
 _LEASE_NOTE_SECONDS = 1.0  # between two notes to the store of what is handed out
 _LOOK_SECONDS = 0.2  # between two questions whether a plan is wanted
 
@@ -80,6 +81,7 @@ class Engine:
         self.indexer.on_record = self.follower.note
         self.indexer.on_service = self.log.served
         self._helpers_stop = asyncio.Event()
+        self._clock_offset = clock.time() - clock.monotonic()
         self._planned_at = (clock.monotonic(), 0)
         self._sampled_at = self._plan_ended = -math.inf
         self._plan_took = 0.0
@@ -122,7 +124,7 @@ class Engine:
 
     async def _start(self) -> None:
         if self.behaviour.warm:
-            await asyncio.to_thread(warm_kernels, self.behaviour.scheduler.policy)
+            await asyncio.to_thread(warm_kernels)
             await warm_up(self.world.clock, self.world.politeness, self.behaviour.scheduler)
         self.replayed = await self.follower.catch_up()
         await self._load()
@@ -184,6 +186,7 @@ class Engine:
         group.create_task(every(behaviour.status_seconds, self._note_status), name="status")
         group.create_task(every(60.0, self._save), name="saver")
         group.create_task(every(_LEASE_NOTE_SECONDS, self._note_leases), name="leases")
+        group.create_task(every(_CLOCK_SECONDS, self._watch_clock), name="clock")
         group.create_task(self._measure_lag(), name="lag")
         group.create_task(self._note_known(list(self.scheduler.table.slot)), name="known pages")
         group.create_task(self._discover(), name="discovery")
@@ -193,6 +196,15 @@ class Engine:
     async def _every(self, seconds: float, what: Callable[[], Awaitable[object]]) -> None:
         while not await wait_until_set(self._helpers_stop, self.world.clock, seconds):
             await what()
+
+    async def _watch_clock(self) -> None:
+        """A clock that was set back must not make accesses of the past look as if they lay ahead."""
+        clock = self.world.clock
+        offset = clock.time() - clock.monotonic()
+        shift, self._clock_offset = offset - self._clock_offset, offset
+        if shift < -_SET_BACK:
+            _log.warning("the clock was set back by %.0f s; times of accesses are set back with it", -shift)
+            self.scheduler.shift_times(shift)
 
     async def _note_known(self, urls: list[str]) -> None:
         """Let pages of earlier runs count for the bounds against traps, a few at a time."""
@@ -332,7 +344,7 @@ class Engine:
         return engine_status(self, running)
 
 
-def warm_kernels(_policy: PolicyName = "optimal") -> None:
+def warm_kernels() -> None:
     """Load or compile the kernels that the scheduler calls, so that no robot waits for them."""
     from recrawl.engine.pages import GRID
     from recrawl.estimate import Belief

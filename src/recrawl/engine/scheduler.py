@@ -111,6 +111,8 @@ class Scheduler:
             columns = PageColumns(*([getattr(columns, f.name)[i] for i in chosen] for f in fields(columns)))
         slots = self.table.add(columns)
         now = self.clock.time()
+        # A clock that was set back since must not leave pages for the far future.
+        self.table.last[slots] = np.minimum(self.table.last[slots], now)  # NaN stays
         depth, found = np.array(columns.depth, dtype=np.float64), np.array(columns.found_at, dtype=np.float64)
         due = np.where(np.isnan(self.table.last[slots]), _newcomer(depth, found), self.policy.due(slots, now))
         # Leases are those of other machines: a store of one engine ends them when it is opened.
@@ -123,7 +125,7 @@ class Scheduler:
         return int(slots.size)
 
     def order_pages(self) -> None:
-        """Put pages that were loaded in the order in which an earlier run meant them."""
+        """Put all pages that wait in the order of their waits, as an earlier run or the last plan meant them."""
         slots = self.order.begin_order()
         if not slots.size:
             return
@@ -141,6 +143,14 @@ class Scheduler:
         self.announcements.forget(slot)
         self.order.take_out(slot)
         self.planner.free(slot)
+
+    def shift_times(self, shift: float) -> None:
+        """The clock on the wall was set back: what was before it was earlier by as much."""
+        self.table.shift_times(shift)
+        self._later = [(when + shift, slot, due + shift) for when, slot, due in self._later]
+        self.leases.shift_times(shift)
+        self.order_pages()
+        self._news.set()
 
     def set_weight(self, url: str, weight: float) -> None:
         """Another weight for a page, in force from now on."""
