@@ -99,6 +99,9 @@ class Settings:
         "while running",
         choices=("guarded", "fixed", "thresholds", "auto"),
     )
+    fewest_robots: int = _option(
+        0, "with control = auto: least number of active robots; 0: none while the queue is long enough", low=0
+    )
     modes: tuple[int, ...] = _option((), "with control = thresholds: numbers of robots, from most to fewest")
     thresholds: tuple[int, ...] = _option(
         (), "with control = thresholds: pages in the queue beyond which fewer robots work"
@@ -181,6 +184,8 @@ class Settings:
             raise ConfigError(
                 f"batch_pages: {self.batch_pages} must be 1 with control = {self.control}: its model serves one by one"
             )
+        if self.fewest_robots > self.robots:
+            raise ConfigError(f"fewest_robots: {self.fewest_robots} must not exceed robots = {self.robots}")
         if self.modes and max(self.modes) > self.robots:
             raise ConfigError(f"modes: {list(self.modes)} must not exceed robots = {self.robots}")
         if self.longest_interval_seconds < self.shortest_interval_seconds:

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recrawl.engine.automatic import Log
 from recrawl.engine.conclude import Conclusions
-from recrawl.engine.control_loop import Controller, fixed, guarded, switched
+from recrawl.engine.control_loop import Controller, chosen_table, described, switched, table_of
+from recrawl.engine.fitted import KEPT_AS, Conditions
 from recrawl.engine.follower import Follower
 from recrawl.engine.indexer import Indexer
 from recrawl.engine.measures import Measures
 from recrawl.engine.pace import Pace
 from recrawl.engine.queue import IndexQueue
+from recrawl.engine.queue_log import Log
 from recrawl.engine.records import Outcome
 from recrawl.engine.robots import Robots
 from recrawl.engine.scheduler import Scheduler
@@ -32,7 +33,7 @@ from recrawl.engine.warm import warm_up
 from recrawl.errors import AccessError, InvalidModel
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from recrawl.engine.parts import Behaviour, World
     from recrawl.engine.records import Access, NewPage, PageRecord
@@ -77,7 +78,9 @@ class Engine:
         self.controller = Controller(
             self.robots, self.queue, self.measures, self._table(), self.log, behaviour.budget is not None
         )
-        self.tuning = Tuning(self.controller, self.log, self.measures, behaviour, world.buffer.capacity)
+        self.tuning = Tuning(
+            self.controller, self.log, self.measures, self._conditions(), behaviour.control, world.fitter
+        )
         self.indexer.on_record = self.follower.note
         self.indexer.on_service = self.log.served
         self._helpers_stop = asyncio.Event()
@@ -96,11 +99,37 @@ class Engine:
         behaviour, capacity = self.behaviour, self.world.buffer.capacity
         if behaviour.policy is not None:
             return switched(behaviour.policy, capacity)
-        if behaviour.control == "auto":  # a start that shows how deliveries grow with the robots
-            return tuple(max(1, number) for number in guarded(behaviour.robots, capacity))
-        if behaviour.control == "guarded" or behaviour.budget is not None:
-            return guarded(behaviour.robots, capacity)
-        return fixed(behaviour.robots, capacity)
+        return table_of(behaviour.control, behaviour.robots, capacity, behaviour.budget is not None)
+
+    def _conditions(self) -> Conditions:
+        behaviour = self.behaviour
+        return Conditions(
+            self.world.buffer.capacity, behaviour.robots, behaviour.fewest_robots, behaviour.obsolete_after,
+            behaviour.deterministic, behaviour.costs,
+        )  # fmt: skip
+
+    def switch_control(
+        self,
+        control: str,
+        *,
+        robots: int | None = None,
+        modes: Sequence[int] = (),
+        thresholds: Sequence[int] = (),
+    ) -> None:
+        """Decide the number of active robots in another way from now on: at any moment, in the loop's thread.
+
+        `fixed` takes a number of robots, `thresholds` modes and thresholds; `guarded` and `auto` take nothing. A
+        ConfigError says what is wrong; then nothing has changed.
+        """
+        table = chosen_table(
+            control, robots, tuple(modes), tuple(thresholds), self.behaviour.robots, self.world.buffer.capacity,
+            self.behaviour.budget is not None,
+        )  # fmt: skip
+        if control in ("thresholds", "auto") and self.indexer.batch > 1:
+            self.indexer.batch = 1
+            self.log.clear()
+        self.tuning.switch(control, described(table))
+        self.controller.use(table)
 
     # Life.
 
@@ -116,6 +145,7 @@ class Engine:
                     self._start_helpers(helpers)
                     await self._run_robots(stopping)
                     self._helpers_stop.set()
+                    self.tuning.stop()
                 self.queue.close()
                 middle.create_task(self._cancel_late([indexer]), name="grace")
             self.follower.close()
@@ -131,8 +161,8 @@ class Engine:
         self.scheduler.order_pages()
         if 0 < len(self.scheduler) <= _PLANNED_FIRST:  # for more, robots need not wait
             await self._replan()
-        self.measures.restart()
         self.controller.attach()
+        self.measures.restart()
         self.running = True
 
     async def _load(self) -> None:
@@ -190,8 +220,13 @@ class Engine:
         group.create_task(self._measure_lag(), name="lag")
         group.create_task(self._note_known(list(self.scheduler.table.slot)), name="known pages")
         group.create_task(self._discover(), name="discovery")
-        if behaviour.budget is None and behaviour.batch == 1:
-            group.create_task(every(1.0, self.tuning.consider), name="tuning")
+        if behaviour.budget is None:
+            group.create_task(every(1.0, self._tune), name="tuning")
+
+    async def _tune(self) -> None:
+        """Predict, and with `auto` decide; keep what was fitted for those who look beside the engine."""
+        if self.indexer.batch == 1 and await self.tuning.consider() and self.tuning.fitted is not None:
+            await self.world.store.save(KEPT_AS, self.tuning.fitted.to_bytes())
 
     async def _every(self, seconds: float, what: Callable[[], Awaitable[object]]) -> None:
         while not await wait_until_set(self._helpers_stop, self.world.clock, seconds):
