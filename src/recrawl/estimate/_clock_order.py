@@ -45,7 +45,7 @@ OPTIMAL, PROPORTIONAL = 0, 1
 FREE, WAITING, OUT = 0, 1, 2
 
 ROUND = 16  # bins in a uniform revisit time
-STIR = 0.03  # a heap is built anew when its clock (in rounds) or the price (its logarithm) has moved further
+STIR = 0.015  # a heap is built anew when its clock (in rounds) or the price (its logarithm) has moved further
 
 NEVER = 1e30
 
@@ -227,11 +227,8 @@ def renew_where_price_left(order: Order, chosen: NDArray[np.int32], count: int) 
     log_price, level, lean = order.numbers[LOG_PRICE], order.level, order.lean
     for i in range(count):
         off = log_price - level[chosen[i]]
-        if lean[chosen[i]] < 0.0:
-            left = off < 0.08 and level[chosen[i]] > -NEVER
-        else:
-            left = abs(off) > 0.2
-        if left:
+        reachable = lean[chosen[i]] >= 0.0
+        if (reachable and abs(off) > 0.2) or (not reachable and off < 0.08 and level[chosen[i]] > -NEVER):
             renew(order, chosen[i])
 
 

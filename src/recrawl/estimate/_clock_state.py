@@ -26,7 +26,7 @@ def empty_clocks(belief: Belief, round_time: float, start: float, ticking: bool)
     numbers = np.zeros(5)
     numbers[kernel.WIDTH] = round_time / _BINS_PER_ROUND
     numbers[kernel.ORIGIN] = start
-    numbers[kernel.SHRINK], numbers[kernel.CAP] = 0.4, 64.0
+    numbers[kernel.SHRINK], numbers[kernel.CAP], numbers[kernel.LASTING] = 0.3, 64.0, 0.4
     counters = np.zeros(9, dtype=np.int64)
     counters[kernel.PARTS] = _PARTS
     counters[kernel.GROUPS] = 1

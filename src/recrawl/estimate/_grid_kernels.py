@@ -1,8 +1,8 @@
 """The value of an access on the grid of rates of the group clocks, from tables: no exponential for each rate.
 
-Rates are equally spaced in ln λ; for times on a lattice that is spaced alike, (1 − (1+λτ)e^{−λτ}) depends on the sum of
-two whole numbers alone. The time at which a value is reached is found on the lattice, and one Newton step leads from the
-nearest point of it to the answer (to about 10⁻³ of it, a hundredth of what the order of pages can feel).
+Rates are equally spaced in ln λ; for times on a lattice that is spaced alike, (1 − (1+λτ)e^{−λτ}) depends on the sum
+of two whole numbers alone. The time at which a value is reached is found on the lattice, and one Newton step leads from
+the nearest point of it to the answer, to about a thousandth of it.
 """
 
 from __future__ import annotations
