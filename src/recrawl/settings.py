@@ -77,7 +77,9 @@ class Settings:
     weights_file: str = _option("", "CSV with columns page and weight")
     data: str = _option("recrawl-data", "directory of the store and the index")
     # Which page next.
-    policy: str = _option("optimal", "rule of the schedule", choices=("optimal", "uniform", "proportional"))
+    policy: str = _option(
+        "optimal", "rule of the schedule", choices=("optimal", "poisson", "uniform", "proportional")
+    )
     budget: str = _option(
         "", "most accesses per time, such as 5/s, 20000/h, 100000/d; none: as fast as polite"
     )
@@ -123,6 +125,7 @@ class Settings:
     backoff_seconds: float = _option(30.0, "wait after a failure; doubled by each further one", low=1e-3)
     max_backoff_seconds: float = _option(86400.0, "longest such wait", low=1e-3)
     connect_timeout_seconds: float = _option(10.0, "longest time to connect", low=1e-3)
+    read_timeout_seconds: float = _option(20.0, "longest time between two pieces of a body", low=1e-3)
     total_timeout_seconds: float = _option(60.0, "longest time of an access", low=1e-3)
     max_body_bytes: int = _option(10_000_000, "largest body, decompressed", low=1)
     max_redirects: int = _option(5, "most redirects in a row", low=0)

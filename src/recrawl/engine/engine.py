@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +43,9 @@ __all__ = ["Engine"]
 _log = logging.getLogger(__name__)
 _LAG_SECONDS = 0.5
 _PLANNED_FIRST = 20_000
+_CLOCK_SECONDS = 1.0  # between two looks at the clock on the wall
+_SET_BACK = 2.0  # seconds that it may lose against the steady one; more, and it was set back
+_LEASE_NOTE_SECONDS = 1.0  # between two notes to the store of what is handed out
 _LOOK_SECONDS = 0.2  # between two questions whether a plan is wanted
 
 
@@ -80,11 +84,11 @@ class Engine:
         self.indexer.on_record = self.follower.note
         self.indexer.on_service = self.log.served
         self._helpers_stop = asyncio.Event()
+        self._clock_offset = clock.time() - clock.monotonic()
         self._planned_at = (clock.monotonic(), 0)
         self._sampled_at = self._plan_ended = -math.inf
         self._plan_took = 0.0
-        self.freshness_seconds = 0.0  # integral of the expected freshness over time
-        self._freshness: tuple[float, float] | None = None
+        self.expected_freshness = math.nan  # of the copies, by what is believed, at the latest sample
         self._hopeless: dict[str, str] = {}
         self._discovered = self._known_before = False
         self.indexer.on_access = self.robots.on_access = self._tried
@@ -154,7 +158,7 @@ class Engine:
             await warm_up(self.world.clock, self.world.politeness, self.behaviour.scheduler)
         self.replayed = await self.follower.catch_up()
         await self._load()
-        self.scheduler.order_by_last_access()
+        self.scheduler.order_pages()
         if 0 < len(self.scheduler) <= _PLANNED_FIRST:  # for more, robots need not wait
             await self._replan()
         self.controller.attach()
@@ -162,12 +166,19 @@ class Engine:
         self.running = True
 
     async def _load(self) -> None:
-        prior = await self.world.store.load("prior")
-        if prior is not None:
-            self.scheduler.restore_prior(prior)
+        store = self.world.store
+        values = {name: await store.load(name) for name in ("prior", "clocks", "announcements")}
+        kept = {name: value for name, value in values.items() if value is not None}
+        pages = (await store.statistics())["pages"]["known"]
+        self.scheduler.restore(kept, pages, self.behaviour.budget or self.scheduler.plan.budget)
+        bounds = await self.world.store.load("bounds")
+        if bounds is not None:
+            self.world.admission.restore(bounds)
         async for columns in self.world.store.scan():
             self.scheduler.load(columns)
             await asyncio.sleep(0)
+        if "announcements" in kept:
+            self.scheduler.announcements.restore(kept["announcements"], self.scheduler.table.site_numbers)
         self._known_before = bool(np.isfinite(self.scheduler.table.last).any())
 
     async def _run_robots(self, stopping: asyncio.Event) -> None:
@@ -204,6 +215,8 @@ class Engine:
         )
         group.create_task(every(behaviour.status_seconds, self._note_status), name="status")
         group.create_task(every(60.0, self._save), name="saver")
+        group.create_task(every(_LEASE_NOTE_SECONDS, self._note_leases), name="leases")
+        group.create_task(every(_CLOCK_SECONDS, self._watch_clock), name="clock")
         group.create_task(self._measure_lag(), name="lag")
         group.create_task(self._note_known(list(self.scheduler.table.slot)), name="known pages")
         group.create_task(self._discover(), name="discovery")
@@ -219,6 +232,15 @@ class Engine:
         while not await wait_until_set(self._helpers_stop, self.world.clock, seconds):
             await what()
 
+    async def _watch_clock(self) -> None:
+        """A clock that was set back must not make accesses of the past look as if they lay ahead."""
+        clock = self.world.clock
+        offset = clock.time() - clock.monotonic()
+        shift, self._clock_offset = offset - self._clock_offset, offset
+        if shift < -_SET_BACK:
+            _log.warning("the clock was set back by %.0f s; times of accesses are set back with it", -shift)
+            self.scheduler.shift_times(shift)
+
     async def _note_known(self, urls: list[str]) -> None:
         """Let pages of earlier runs count for the bounds against traps, a few at a time."""
         for place, url in enumerate(urls):
@@ -227,6 +249,7 @@ class Engine:
                 await asyncio.sleep(0)
                 if self._helpers_stop.is_set():
                     return
+        self.world.admission.noted()
 
     async def _measure_lag(self) -> None:
         # Real time on purpose: it is the event loop that is measured.
@@ -257,7 +280,16 @@ class Engine:
         wanted += [page for page in pages if page.url not in known][: max(room, 0)]
         if len(wanted) < len(pages):
             self.measures.findings["over_max_pages"] += len(pages) - len(wanted)
-        return self.scheduler.add(await self.world.store.add(wanted))
+        added = self.scheduler.add(await self.world.store.add(wanted))
+        for page in wanted:
+            if page.weight is not None:
+                self.scheduler.set_weight(page.url, page.weight)
+        self.scheduler.announce(wanted)
+        return added
+
+    def signal(self, url: str, when: float | None = None) -> bool:
+        """Somebody says that a page has changed, at `when` or just now: it is due at once. Whether that is news."""
+        return self.scheduler.signal(url, when)
 
     async def _replan_if_wanted(self) -> None:
         """Plan anew when enough has changed: soon while pages are being found, then at leisure."""
@@ -271,6 +303,8 @@ class Engine:
             10.0 * self._plan_took if growing else rest
         ):
             await self._replan()
+        elif self.scheduler.planner.wants_order():
+            await self.scheduler.planner.reorder()
 
     async def _replan(self) -> None:
         begun = self.world.clock.monotonic()
@@ -291,20 +325,10 @@ class Engine:
         return (done - before) / (now - since)
 
     async def _sample_freshness(self) -> None:
-        """Add to the integral of the freshness that is expected over time."""
+        """Expected freshness of the copies, by what is believed, now."""
         now = self.world.clock.time()
-        try:
-            value = await asyncio.to_thread(self.scheduler.table.freshness, now)
-        except InvalidModel:  # a page was removed meanwhile; the next sample will do
-            return
-        if self._freshness is not None and not math.isnan(self._freshness[1]) and now > self._freshness[0]:
-            self.freshness_seconds += 0.5 * (value + self._freshness[1]) * (now - self._freshness[0])
-        self._freshness = (now, value)
-
-    @property
-    def expected_freshness(self) -> float:
-        """Expected freshness of the copies, by what is believed, at the latest sample."""
-        return math.nan if self._freshness is None else self._freshness[1]
+        with suppress(InvalidModel):  # a page was removed meanwhile; the next sample will do
+            self.expected_freshness = await asyncio.to_thread(self.scheduler.table.freshness, now)
 
     # What robots report.
 
@@ -329,8 +353,20 @@ class Engine:
 
     # What others may know.
 
+    async def _note_leases(self) -> None:
+        """Tell the store which pages are out, all in one write; most are back before."""
+        out, free = self.scheduler.leases.news()
+        now = self.world.clock.time()
+        if out:
+            await self.world.store.lease(out, now + self.behaviour.scheduler.lease_seconds)
+        if free:
+            await self.world.store.lease(free, now)
+
     async def _save(self) -> None:
-        await self.world.store.save("prior", self.scheduler.kept_prior())
+        values = await asyncio.to_thread(self.scheduler.kept)
+        for name, value in values.items():
+            await self.world.store.save(name, value)
+        await self.world.store.save("bounds", self.world.admission.kept())
 
     async def _note_status(self, running: bool = True) -> None:
         document = self.status(running)
