@@ -29,8 +29,8 @@ pytestmark = pytest.mark.xdist_group("browser")
 
 DEMO = DemoOptions(sites=2, pages_per_site=60, mean_rate_per_second=0.3, log_sd=2.0, page_bytes=2_000)
 WIDE, PHONE = {"width": 1180, "height": 800}, {"width": 360, "height": 720}
-SLOW = replace(DEMO, delay_seconds=0.15)  # accesses that take longer than indexing, as on the web
-QUEUE = {"budget": "", "control": "thresholds", "modes": (6, 2), "thresholds": (8,), "robots": 8, "capacity": 16,
+SLOW = replace(DEMO, delay_seconds=0.1)  # accesses that take longer than indexing, as on the web
+QUEUE = {"budget": "", "control": "thresholds", "modes": (3, 1), "thresholds": (4,), "robots": 3, "capacity": 8,
          "service_delay": "exponential:0.05", "max_concurrency": 8}  # fmt: skip
 LARGEST = 150_000  # bytes of a screenshot
 
@@ -123,7 +123,7 @@ def places(room):
 
 def drawn(page):
     """Wait until everything was computed, and every chart drawn."""
-    expect(page.locator("main [role=status][hx-get]")).to_have_count(0, timeout=60_000)
+    expect(page.locator("main [role=status][hx-get]")).to_have_count(0, timeout=180_000)
     expect(page.locator("[data-plot]:not(:has(canvas))")).to_have_count(0)
 
 
