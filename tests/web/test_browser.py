@@ -20,7 +20,7 @@ from playwright.sync_api import expect, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parent))
 from browsing import FLAGS, chromium
-from demo_room import TITLE, Room
+from demo_room import TITLE, TOKEN, Room
 
 from recrawl.demo import DemoOptions
 from recrawl.demo.pages import word_of
@@ -366,7 +366,12 @@ def test_screenshots(visit, room, tmp_path):
     queue = Room(tmp_path, SLOW, **QUEUE)  # without a budget: the queue is fitted, thresholds are found
     try:
         time.sleep(float(os.environ.get("RECRAWL_SCREENSHOTS_AFTER", "240")))
-        _shoot(visit, queue.address, "/robots?service_step=4", folder / "robots.png")
+        _shoot(
+            visit,
+            queue.address,
+            f"/login?token={TOKEN}&next=%2Frobots%3Fservice_step%3D4",
+            folder / "robots.png",
+        )
     finally:
         queue.close()
     for name in ("overview", "search", "pages", "page", "sites", "site", "plan"):
