@@ -9,7 +9,8 @@ GLOSSARY = {
     "obsolete from its first change after an access until its next access. 0 % is a perfect copy; freshness is "
     "100 % minus obsolescence.",
     "bound": "The least obsolescence that any schedule can reach at this budget, if pages change as believed. "
-    "Close to it there is nothing left to gain but by more budget.",
+    "Close to it there is nothing left to gain but by more budget. It holds in the long run: for a while luck may do "
+    "better.",
     "budget": "The most accesses per unit of time, over all sites together. Without one, robots work as fast as "
     "politeness allows, and the rate of accesses that is measured takes its place.",
     "price": "The freshness that one access must be expected to regain, in seconds of an ordinary page being "

@@ -1,4 +1,4 @@
-// Charts: each [data-plot] holds its description as JSON; data-src names the history it follows.
+// Charts: data-plot is an element's description as JSON; data-src names the history it follows.
 import { RATES, kinds, significant } from "./words.js";
 
 const FONT = "12px system-ui, sans-serif";
@@ -200,7 +200,7 @@ function marks(spec, palette, unit) {
 
 function draw(element) {
   const known = plots.get(element);
-  const spec = known ? known.spec : JSON.parse(element.querySelector("script").textContent);
+  const spec = known ? known.spec : JSON.parse(element.dataset.plot);
   known?.plot.destroy();
   const palette = Object.fromEntries(
     ["accent", "second", "third", "bad", "ink", "soft", "line", "panel"].map((name) => [name, colour(name)]),
