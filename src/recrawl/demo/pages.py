@@ -45,7 +45,7 @@ def word_of(number: int) -> str:
     return word
 
 
-@lru_cache(maxsize=_VARIANTS)
+@lru_cache(maxsize=16 * _VARIANTS)
 def _filling(variant: int, size: int) -> bytes:
     random = Random(variant)
     pieces: list[str] = []

@@ -1,0 +1,195 @@
+"""The whole demonstration: two webs, four engines, the dashboard, and the figures."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from recrawl.assemble import engine_of
+from recrawl.demo import contest, crowd
+from recrawl.demo.contest import Contender
+from recrawl.demo.dashboard import dashboard
+from recrawl.demo.web import DemoWeb
+from recrawl.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recrawl.control import Policy
+    from recrawl.demo.contest import Score
+    from recrawl.demo.crowd import Queue
+    from recrawl.engine.engine import Engine
+    from recrawl.settings import Settings
+
+__all__ = ["Show", "ShowOptions", "prepare"]
+
+POLICIES = ("optimal", "uniform")
+_LEARNING = (0.4, 25.0)  # share of the time, at most seconds, before anything is measured
+_SECOND_SCENE = (0.15, 30.0)
+_SETTLING = 2.0  # seconds of the second scene that are not measured
+
+
+@dataclass(frozen=True)
+class ShowOptions:
+    """What is shown. `seconds` None: until told to stop; `listen` None: no web pages."""
+
+    pages: int = 320
+    budget: float = 120.0  # accesses per second, of each engine
+    seed: int = 1
+    seconds: float | None = None
+    listen: tuple[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        if not 8 <= self.pages <= 20_000:
+            raise ConfigError(f"pages: {self.pages} must lie from 8 to 20000")
+        if not 1 <= self.budget <= 2_000:
+            raise ConfigError(f"budget: {self.budget:g}/s must lie from 1/s to 2000/s")
+        if self.seed < 0:
+            raise ConfigError(f"seed: {self.seed} must be 0 or more")
+        if self.seconds is not None and not 5 <= self.seconds < math.inf:
+            raise ConfigError(f"--for: {self.seconds:g} s must be 5 s or more")
+
+    def share(self, of: tuple[float, float]) -> float:
+        """A share of the time, with a most."""
+        return of[1] if self.seconds is None else min(of[1], of[0] * self.seconds)
+
+
+def prepare() -> Policy:
+    """Compile or load everything that engines will need, and find the thresholds of the second scene."""
+    import numpy as np
+
+    from recrawl.engine.automatic import CostSettings, Log, predict
+    from recrawl.engine.engine import warm_kernels
+
+    warm_kernels()
+    random, log = np.random.default_rng(1), Log()
+    log.gaps, log.services = random.exponential(1.0, 500).tolist(), random.exponential(1.0, 500).tolist()
+    predict(log, (2, 1), math.inf, CostSettings())
+    return crowd.best_policy()
+
+
+class Show:
+    """Runs the scenes until told to stop or the time is over; may be asked how things stand at any moment."""
+
+    def __init__(self, options: ShowOptions, policy: Policy) -> None:
+        self.options, self.policy = options, policy
+        self.contenders: dict[str, Contender] = {}
+        self.crowds: dict[str, Engine] = {}
+        self.address: str | None = None
+        self.started = self.ended = math.nan
+        self._ending = asyncio.Event()
+
+    @property
+    def now(self) -> float:
+        """The time, or when the show ended."""
+        return time.time() if math.isnan(self.ended) else self.ended
+
+    async def run(self, stopping: asyncio.Event, ready: Callable[[], None] = lambda: None) -> None:
+        """Run; `ready` is called when the address is known and the first engines work."""
+        async with AsyncExitStack() as stack:
+            folder = stack.enter_context(TemporaryDirectory(prefix="recrawl-demo-", ignore_cleanup_errors=True))
+            await self._open_contest(stack, Path(folder))
+            async with asyncio.TaskGroup() as group:
+                for name, contender in self.contenders.items():
+                    group.create_task(contender.engine.run(self._ending), name=name)
+                group.create_task(self._tick(), name="tick")
+                ready()
+                try:
+                    if not await self._wait(stopping, self.started + self.options.share(_SECOND_SCENE)):
+                        await self._second_scene(group, stack, Path(folder), stopping)
+                finally:
+                    self._end()
+        # Accesses that were under way have been recorded by now, each at its own end.
+
+    def _end(self) -> None:
+        self.ended = time.time()
+        for contender in self.contenders.values():
+            contender.ledger.close(self.ended)
+        self.queues = self._queues()
+        self._ending.set()
+
+    async def _open_contest(self, stack: AsyncExitStack, folder: Path) -> None:
+        options = self.options
+        web = DemoWeb(contest.contest_web(options.pages, options.budget, options.seed))
+        self.web = await stack.enter_async_context(web)
+        self.truth, self.started = web.truth, web.truth.start
+        self.since = self.started + options.share(_LEARNING)
+        for name in POLICIES:
+            settings = contest.contest_settings(web, name, options.budget, folder / name)
+            engine = await stack.enter_async_context(engine_of(settings))
+            self.contenders[name] = Contender(engine, self.truth, self.since)
+            if name == POLICIES[0] and options.listen is not None:
+                self.address = await stack.enter_async_context(dashboard(engine, settings, options.listen))
+
+    async def _second_scene(
+        self, group: asyncio.TaskGroup, stack: AsyncExitStack, folder: Path, stopping: asyncio.Event
+    ) -> None:
+        web = await stack.enter_async_context(DemoWeb(crowd.crowd_web(self.options.seed)))
+        chosen: dict[str, Policy | None] = {"thresholds": self.policy, "always_on": None}
+        for name, policy in chosen.items():
+            settings: Settings = crowd.crowd_settings(web, policy, folder / name)
+            self.crowds[name] = await stack.enter_async_context(engine_of(settings))
+            group.create_task(self.crowds[name].run(self._ending), name=name)
+        if await self._wait(stopping, time.time() + _SETTLING):
+            return
+        for engine in self.crowds.values():
+            engine.controller.use(engine.controller.table)  # measures begin anew
+        await self._wait(stopping, math.inf)
+
+    async def _wait(self, stopping: asyncio.Event, until: float) -> bool:
+        """Wait until a time; whether the show is over."""
+        last = math.inf if self.options.seconds is None else self.started + self.options.seconds
+        left = min(until, last) - time.time()
+        try:
+            async with asyncio.timeout(None if left == math.inf else max(left, 0.0)):
+                await stopping.wait()
+        except TimeoutError:
+            return until >= last
+        return True
+
+    async def _tick(self) -> None:
+        while not self._ending.is_set():
+            for contender in self.contenders.values():
+                contender.tick(time.time())
+            try:
+                async with asyncio.timeout(1.0):
+                    await self._ending.wait()
+            except TimeoutError:
+                pass
+
+    # How things stand.
+
+    def scores(self) -> dict[str, Score]:
+        """Of the policies, once the measured period has begun."""
+        found = {name: contender.score(self.now) for name, contender in self.contenders.items()}
+        return {name: score for name, score in found.items() if score is not None}
+
+    def bound(self) -> float:
+        """At the accesses that `optimal` has really made; at the budget while nothing is measured."""
+        score = self.scores().get(POLICIES[0])
+        return contest.bound_of(self.truth, score.access_rate if score else self.options.budget)
+
+    def _queues(self) -> dict[str, Queue]:
+        if len(self.crowds) < 2:
+            return {}
+        rate = crowd.robot_rate_of(self.crowds["always_on"])
+        found = {name: crowd.queue_of(engine, rate) for name, engine in self.crowds.items()}
+        return {name: queue for name, queue in found.items() if queue is not None}
+
+    def queues_now(self) -> dict[str, Queue]:
+        """Of the second scene, once it runs."""
+        return self._queues() if math.isnan(self.ended) else self.queues
+
+    def document(self) -> dict[str, Any]:
+        """The figures, for JSON."""
+        from recrawl.demo.figures import figures
+
+        return figures(self)
+
+
