@@ -33,7 +33,10 @@ ACCESSES_PER_CHANGE = 2.0  # the budget in units of the web's change rate
 
 
 def contest_web(pages: int, budget: float, seed: int) -> DemoOptions:
-    """Four sites with half as many changes as accesses, lognormal rates of log-sd 2, a quarter of the directories edited as a whole."""
+    """Four sites with half as many changes as accesses, lognormal rates of log-sd 2.
+
+    A quarter of the directories are edited as a whole.
+    """
     sites = min(_SITES, pages)
     per_site = -(-pages // sites)
     return DemoOptions(
@@ -99,7 +102,9 @@ class Contender:
     engine: Engine
     truth: Truth
     since: float
-    recent: deque[float] = field(default_factory=lambda: deque(maxlen=240))  # one for each second, for a curve
+    recent: deque[float] = field(
+        default_factory=lambda: deque(maxlen=240)
+    )  # one for each second, for a curve
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.truth, self.since)

@@ -62,13 +62,14 @@ def crowd_web(seed: int) -> DemoOptions:
 
 def crowd_settings(web: DemoWeb, policy: Policy | None, data: Path) -> Settings:
     """An engine without budget and with a slow indexer; `policy` None: all robots always on."""
-    switched = {} if policy is None else {"modes": policy.modes, "thresholds": policy.thresholds}
     return Settings(
         seeds=tuple(web.seeds),
         data=str(data),
         weights="equal",
         robots=ROBOTS,
         control="fixed" if policy is None else "thresholds",
+        modes=() if policy is None else policy.modes,
+        thresholds=() if policy is None else policy.thresholds,
         capacity=CAPACITY,
         service_delay=f"exponential:{SERVICE_SECONDS}",
         min_delay_seconds=0.0,
@@ -76,7 +77,6 @@ def crowd_settings(web: DemoWeb, policy: Policy | None, data: Path) -> Settings:
         replan_seconds=5.0,
         commit_seconds=10.0,
         grace_seconds=2.0,
-        **switched,
     )
 
 

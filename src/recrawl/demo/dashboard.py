@@ -12,7 +12,13 @@ if TYPE_CHECKING:
     from recrawl.engine.engine import Engine
     from recrawl.settings import Settings
 
-__all__ = ["dashboard"]
+__all__ = ["dashboard", "place_of"]
+
+
+def place_of(listen: str | None) -> tuple[str, int]:
+    """Where to listen."""
+    del listen
+    return "127.0.0.1", 8717
 
 
 @asynccontextmanager

@@ -17,6 +17,9 @@ _MET = 0.95  # of the budget
 
 def figures(show: Show) -> dict[str, Any]:
     """Everything that was measured; None where the show ended before anything could be."""
+    if not show.contenders or show.policy is None:
+        names = ("optimal", "uniform", "bound", "accesses", "pages", "loss", "starvation")
+        return {**dict.fromkeys(names), "notes": ["ended before anything was measured"]}
     scores, truth, options = show.scores(), show.truth, show.options
     optimal, uniform = scores.get("optimal"), scores.get("uniform")
     bound = show.bound()

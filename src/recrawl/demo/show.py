@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from recrawl.assemble import engine_of
 from recrawl.demo import contest, crowd
@@ -39,8 +39,8 @@ _SETTLING = 2.0  # seconds of the second scene that are not measured
 class ShowOptions:
     """What is shown. `seconds` None: until told to stop; `listen` None: no web pages."""
 
-    pages: int = 320
-    budget: float = 120.0  # accesses per second, of each engine
+    pages: int = 240
+    budget: float = 160.0  # accesses per second, of each engine
     seed: int = 1
     seconds: float | None = None
     listen: tuple[str, int] | None = None
@@ -77,12 +77,14 @@ def prepare() -> Policy:
 class Show:
     """Runs the scenes until told to stop or the time is over; may be asked how things stand at any moment."""
 
-    def __init__(self, options: ShowOptions, policy: Policy) -> None:
-        self.options, self.policy = options, policy
+    def __init__(self, options: ShowOptions) -> None:
+        self.options = options
+        self.policy: Policy | None = None  # of the second scene
         self.contenders: dict[str, Contender] = {}
         self.crowds: dict[str, Engine] = {}
         self.address: str | None = None
         self.started = self.ended = math.nan
+        self.queues: dict[str, Queue] = {}
         self._ending = asyncio.Event()
 
     @property
@@ -90,10 +92,15 @@ class Show:
         """The time, or when the show ended."""
         return time.time() if math.isnan(self.ended) else self.ended
 
-    async def run(self, stopping: asyncio.Event, ready: Callable[[], None] = lambda: None) -> None:
-        """Run; `ready` is called when the address is known and the first engines work."""
+    async def run(
+        self, policy: Policy, stopping: asyncio.Event, ready: Callable[[], None] = lambda: None
+    ) -> None:
+        """Run, with these thresholds in the second scene; `ready` is called when the first engines start."""
+        self.policy = policy
         async with AsyncExitStack() as stack:
-            folder = stack.enter_context(TemporaryDirectory(prefix="recrawl-demo-", ignore_cleanup_errors=True))
+            folder = stack.enter_context(
+                TemporaryDirectory(prefix="recrawl-demo-", ignore_cleanup_errors=True)
+            )
             await self._open_contest(stack, Path(folder))
             async with asyncio.TaskGroup() as group:
                 for name, contender in self.contenders.items():
@@ -105,13 +112,13 @@ class Show:
                         await self._second_scene(group, stack, Path(folder), stopping)
                 finally:
                     self._end()
-        # Accesses that were under way have been recorded by now, each at its own end.
+        # Accesses that were under way have been recorded by now, each at its own end: figures are final.
 
     def _end(self) -> None:
         self.ended = time.time()
         for contender in self.contenders.values():
             contender.ledger.close(self.ended)
-        self.queues = self._queues()
+        self.queues = self._measured_queues()
         self._ending.set()
 
     async def _open_contest(self, stack: AsyncExitStack, folder: Path) -> None:
@@ -175,7 +182,7 @@ class Show:
         score = self.scores().get(POLICIES[0])
         return contest.bound_of(self.truth, score.access_rate if score else self.options.budget)
 
-    def _queues(self) -> dict[str, Queue]:
+    def _measured_queues(self) -> dict[str, Queue]:
         if len(self.crowds) < 2:
             return {}
         rate = crowd.robot_rate_of(self.crowds["always_on"])
@@ -184,12 +191,4 @@ class Show:
 
     def queues_now(self) -> dict[str, Queue]:
         """Of the second scene, once it runs."""
-        return self._queues() if math.isnan(self.ended) else self.queues
-
-    def document(self) -> dict[str, Any]:
-        """The figures, for JSON."""
-        from recrawl.demo.figures import figures
-
-        return figures(self)
-
-
+        return self._measured_queues() if math.isnan(self.ended) else self.queues
