@@ -26,7 +26,7 @@ ALLOWED = {
     "simulate": [*THEORY, "_compiled"],
     "papers": [*THEORY, "simulate", "_compiled"],
     "tables": [*THEORY, "simulate"],
-    "demo": ["errors", "laws"],
+    "demo": [*THEORY, "simulate", "tables", "settings", "engine", "assemble"],
     "engine": [*THEORY, "simulate", "_version"],
     "backends": ["errors", "engine"],
     "settings": ["errors"],
@@ -41,6 +41,7 @@ ALLOWED = {
         "backends",
         "settings",
         "assemble",
+        "demo",
     ],
     "__main__": ["cli"],
 }

@@ -54,8 +54,7 @@ def crowd_web(seed: int) -> DemoOptions:
         mean_rate_per_second=0.2,
         page_bytes=2000,
         seed=seed,
-        delay_seconds=ACCESS_SECONDS,
-        delay_random=True,
+        delay_law=f"exponential:{ACCESS_SECONDS}",
         remember=False,
     )
 

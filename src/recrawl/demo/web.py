@@ -7,9 +7,9 @@ import gzip
 import time as system_time
 from collections import Counter
 from email.utils import formatdate, parsedate_to_datetime
-from random import Random
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
 from aiohttp import web
 
 from recrawl.demo.options import DemoOptions
@@ -17,6 +17,7 @@ from recrawl.demo.pages import page_html, page_number, page_path
 from recrawl.demo.rates import drawn_rates
 from recrawl.demo.troubles import TROUBLES, trouble_path
 from recrawl.demo.truth import Truth, poisson_truth, replay_truth
+from recrawl.laws import parse_law
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -66,8 +67,9 @@ class DemoWeb:
         self.down: set[int] = set()  # numbers of sites that answer nothing but 503
         self.gone: set[str] = set()  # URLs of pages that were removed
         self.sessions = 0
-        self._random = Random(self.options.seed)
         self.closing = asyncio.Event()
+        self._delay = parse_law(self.options.delay_law) if self.options.delay_law else None
+        self._chance = np.random.default_rng((self.options.seed, 1, 0))
         self._history = history
         self._wanted_ports = ports or []
         self._runner: web.AppRunner | None = None
@@ -141,7 +143,9 @@ class DemoWeb:
     async def _page(self, request: web.Request) -> web.StreamResponse:
         port, site = self._arrive(request)
         if self.options.delay_seconds:
-            await asyncio.sleep(self._delay())
+            await asyncio.sleep(self.options.delay_seconds)
+        if self._delay is not None:
+            await asyncio.sleep(float(self._delay.sample(self._chance, 1)[0]))
         number = page_number(request.rel_url.raw_path, self.options.pages_per_directory)
         url = f"http://{_HOST}:{port}{request.path}"
         if site in self.down:
@@ -171,10 +175,6 @@ class DemoWeb:
         if self.options.compress:
             response.enable_compression()
         return self._answer(response)
-
-    def _delay(self) -> float:
-        mean = self.options.delay_seconds
-        return self._random.expovariate(1.0 / mean) if self.options.delay_random else mean
 
     def _answer(self, response: web.StreamResponse) -> web.StreamResponse:
         self.statuses[response.status] += 1
