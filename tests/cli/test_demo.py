@@ -1,0 +1,147 @@
+"""The demonstration, as a person or a script meets it; short, on a small web."""
+
+import asyncio
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from rich.console import Console
+
+from recrawl.cli._demo import screen_of
+from recrawl.demo.figures import figures
+from recrawl.demo.show import Show, ShowOptions, prepare
+
+SMALL = ["--pages", "40", "--budget", "60/s", "--no-web"]
+WANTED = {"optimal", "uniform", "bound", "accesses", "pages", "loss", "starvation"}
+
+
+def start(folder, *arguments):
+    command = [sys.executable, "-m", "recrawl", "demo", *SMALL, *arguments]
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True
+    )
+
+
+async def test_the_show_measures_and_is_drawn():
+    policy = await asyncio.to_thread(prepare)
+    show = Show(ShowOptions(pages=40, budget=60.0, seconds=14.0, seed=2))
+    shown = []
+
+    def look():
+        text = io.StringIO()
+        Console(file=text, width=80).print(screen_of(show))
+        shown.append(text.getvalue())
+
+    loop = asyncio.get_running_loop()
+    await show.run(policy, asyncio.Event(), lambda: [loop.call_later(after, look) for after in (0.5, 2.0)])
+    look()
+    found = figures(show)
+    assert set(found) >= WANTED
+    assert found["pages"] == 40
+    assert found["change_rate"] == pytest.approx(30.0)
+    assert found["measured_seconds"] == pytest.approx(0.6 * 14.0, abs=0.5)
+    for name in ("optimal", "uniform", "bound"):
+        assert 0.0 < found[name] < 0.6
+    assert found["optimal"] > 0.5 * found["bound"]
+    rate = found["accesses"] / found["measured_seconds"]
+    assert 20.0 < rate < 66.0
+    assert found["access_rate"] == pytest.approx(rate)
+    switched, always = found["queue"]["thresholds"], found["queue"]["always_on"]
+    assert found["loss"] == switched["loss"]
+    assert always["loss"] > 0.25 > switched["loss"]
+    assert always["robots"] == (4,) * 13
+    assert "learn how often" in shown[0]
+    assert "0:00" in shown[0]
+    assert "less than uniform" in shown[-1]
+    for text in shown:
+        assert len(text.splitlines()) <= 22
+        assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_a_document_for_a_script(tmp_path):
+    process = start(tmp_path, "--for", "6s", "--json")
+    out, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    found = json.loads(out)
+    assert set(found) >= WANTED
+    assert found["seconds"] == pytest.approx(6.0, abs=1.0)
+    assert found["address"] is None
+    assert "Traceback" not in errors
+    assert "measured from" in errors
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_cleanly(tmp_path, number):
+    process = start(tmp_path, "--json")
+    for line in process.stderr:
+        if line.startswith("running"):
+            break
+    time.sleep(2.5)
+    process.send_signal(number)
+    told = time.monotonic()
+    out, errors = process.communicate(timeout=60)
+    assert time.monotonic() - told < 10.0
+    assert process.returncode == 0, errors
+    found = json.loads(out)
+    assert found["optimal"] is None
+    assert any("still learning" in note for note in found["notes"])
+    assert "Traceback" not in errors
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_signal_before_anything_runs(tmp_path):
+    process = start(tmp_path, "--json")
+    process.stderr.readline()  # preparing
+    process.send_signal(signal.SIGTERM)
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert json.loads(out)["optimal"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--for", "soon"], "--for: 'soon'"),
+        (["--for", "1s"], "must be 5 s or more"),
+        (["--pages", "3"], "pages: 3 must lie from 8"),
+        (["--budget", "60"], "budget: '60'"),
+        (["--budget", "1/d"], "budget: "),
+        (["--seed", "-1"], "seed: -1"),
+    ],
+)
+def test_bad_input(recrawl, arguments, words):
+    result = recrawl("demo", *arguments)
+    assert result.code == 2
+    assert words in result.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_optimal_is_below_uniform_and_near_the_bound(tmp_path, seed):
+    command = [
+        sys.executable,
+        "-m",
+        "recrawl",
+        "demo",
+        "--no-web",
+        "--for",
+        "60s",
+        "--json",
+        "--seed",
+        str(seed),
+    ]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert found["optimal"] < 0.9 * found["uniform"]
+    assert found["optimal"] < 1.15 * found["bound"]
+    switched, always = found["queue"]["thresholds"], found["queue"]["always_on"]
+    for queue in (switched, always):
+        assert queue["loss"] == pytest.approx(queue["loss_predicted"], abs=0.05)
+        assert queue["starvation"] == pytest.approx(queue["starvation_predicted"], abs=0.02)
+    assert switched["cost"] < always["cost"]
