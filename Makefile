@@ -17,10 +17,10 @@ demo: $(READY) ## optimal beside uniform on a local web, live, with the dashboar
 	@$(BIN)/recrawl demo
 
 test: $(READY) ## the tests, doctests and examples of README and docs
-	@$(BIN)/python -m pytest -n 2 -q
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 test-slow: $(READY) ## the long checks
-	@$(BIN)/python -m pytest -n 2 -q -m slow
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q -m slow
 
 check: $(READY) ## format, lint and types
 	@$(BIN)/ruff format --check .
