@@ -1,13 +1,8 @@
 """The whole engine, in memory and in a time of its own."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from fakes import Web, engine, run_for
+from tests.engine.fakes import Web, engine, run_for
 
 from recrawl.backends.memory import ManualClock, MemoryIndex, MemoryStore
 from recrawl.engine.records import Outcome, State

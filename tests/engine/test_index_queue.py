@@ -2,12 +2,9 @@
 
 import random
 import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from fakes import Web, engine, run_for
+from tests.engine.fakes import Web, engine, run_for
 
 from recrawl.backends.memory import ManualClock
 from recrawl.control import Mode, Model, Policy, best_thresholds, measure

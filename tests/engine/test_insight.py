@@ -1,13 +1,8 @@
 """What commands say of pages, from what the store keeps."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from fakes import page
+from tests.engine.fakes import page
 
 from recrawl.engine.insight import Insight
 from recrawl.engine.pages import GRID, PageTable, columns_of

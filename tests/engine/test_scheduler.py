@@ -2,15 +2,11 @@
 
 import asyncio
 import math
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from fakes import FreeSites, page
+from tests.engine.fakes import FreeSites, page
 
 from recrawl.engine.pace import Pace
 from recrawl.engine.scheduler import Observation, Scheduler, SchedulerSettings, Ticket

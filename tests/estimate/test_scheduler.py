@@ -87,7 +87,7 @@ def test_thousands_of_groups_and_bytes_per_page():
     pages = [f"d{i % 2000}/p{i}" for i in range(20000)]
     clocks.add(pages, 0.0, seen=np.zeros(20000))
     assert clocks.take(0.001) >= 0
-    assert clocks.state.counters[GROUPS] > 2000
+    assert clocks.belief.state.counters[GROUPS] > 2000
     assert clocks.bytes_per_page <= 300
 
 
@@ -107,9 +107,9 @@ def test_budget_changed_at_run_time_and_pages_that_come_and_go():
         page = schedule.next(now)
         if page is not None:
             schedule.observe(page, now, bool(rng.random() < 0.2), last_modified=now if k % 5 == 0 else None)
-    speed = schedule._clocks.state.groups.speed
+    speed = schedule._clocks.belief.state.groups.speed
     assert np.isfinite(speed).all()
-    assert speed.max() <= schedule._clocks.state.numbers[CAP]
+    assert speed.max() <= schedule._clocks.belief.state.numbers[CAP]
     assert len(schedule) == len(living)
 
 
@@ -120,7 +120,7 @@ def test_a_clock_that_runs_away_is_capped():
     for k in range(1, 3000):
         slot = clocks.take(k / 100.0)
         clocks.observe(slot, k / 100.0, True, last_modified=k / 100.0)
-    assert clocks.state.groups.speed.max() <= 64.0
+    assert clocks.belief.state.groups.speed.max() <= 64.0
     assert slots
 
 

@@ -26,6 +26,7 @@ from recrawl.cli import (
     replay,
     run,
     search,
+    serve,
     simulate,
     simulate_control,
     simulate_fleet,
@@ -60,7 +61,7 @@ def _root(
     del version  # answered by its callback
 
 
-for command in (run, demo, search, status, pages, changes, explain):
+for command in (run, demo, serve, search, status, pages, changes, explain):
     command.register(app)
 plan.register(app)
 fleet.register(app)

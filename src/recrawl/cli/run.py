@@ -45,7 +45,7 @@ def run(
         str | None, typer.Option(metavar="N/UNIT", help="Most accesses: 5/s, 20000/h, 100000/d.")
     ] = None,
     policy: Annotated[
-        str | None, typer.Option(metavar="NAME", help="optimal, uniform or proportional.")
+        str | None, typer.Option(metavar="NAME", help="optimal, poisson, uniform or proportional.")
     ] = None,
     robots: Annotated[int | None, typer.Option(metavar="N", help="Most robots.")] = None,
     control: Annotated[
@@ -60,6 +60,11 @@ def run(
     exclude: Annotated[
         list[str] | None, typer.Option(metavar="REGEX", help="No pages that match; may be repeated.")
     ] = None,
+    listen: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Address of the control room (default: 127.0.0.1:8717)."),
+    ] = None,
+    no_web: Annotated[bool, typer.Option("--no-web", help="No control room.")] = False,
     lasting: Annotated[
         str | None, typer.Option("--for", metavar="TIME", help="Stop after 60s, 10m, 2h, 1d.")
     ] = None,
@@ -95,6 +100,7 @@ def run(
         "contact": contact,
         "include": tuple(include) if include else None,
         "exclude": tuple(exclude) if exclude else None,
+        "listen": "" if no_web else listen,
     }
     chosen = load_settings({**flags, **parse_flags(settings or [])}, config)
     seconds = None if lasting is None else parse_seconds(lasting, "--for")
@@ -102,7 +108,7 @@ def run(
     logging.basicConfig(
         stream=sys.stderr, level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
-    document, interrupted = asyncio.run(_run(chosen, seconds))
+    document, interrupted = asyncio.run(_run(chosen, seconds, listen is not None))
     if as_json:
         from recrawl.cli._output import print_json
 
@@ -111,19 +117,25 @@ def run(
         raise typer.Exit(130)
 
 
-async def _run(settings: Settings, seconds: float | None) -> tuple[dict[str, Any], bool]:
+async def _run(settings: Settings, seconds: float | None, explicit: bool) -> tuple[dict[str, Any], bool]:
     from recrawl.assemble import engine_of
+    from recrawl.web.beside import Beside
 
     stopping = asyncio.Event()
     signals: list[int] = []
     try:
         async with engine_of(settings) as engine:
+            room = Beside(engine, settings, explicit=explicit)
+            for line in room.lines():
+                sys.stderr.write(f"recrawl: {line}\n")
             with _signals(stopping, signals):
                 async with asyncio.TaskGroup() as group:
                     work = group.create_task(engine.run(stopping), name="engine")
                     beside = group.create_task(_beside(engine, stopping, seconds), name="beside")
+                    room.start(group)
                     await work
                     beside.cancel()
+                    room.stop()
             return engine.status(running=False), signal.SIGINT in signals
     except BaseExceptionGroup as group_error:
         raise _first(group_error) from group_error

@@ -46,15 +46,15 @@ def status(data: Data = Path("recrawl-data"), as_json: Json = False) -> None:
 
 async def _collect(store: Store, index: Index) -> dict[str, Any]:
     import json
-    import os
 
     from recrawl.engine.insight import Insight
     from recrawl.engine.records import State
+    from recrawl.engine.status import process_alive
 
     kept = await store.load("status")
     engine = json.loads(kept) if kept is not None else None
     if engine is not None and engine["running"]:
-        engine["running"] = _alive(engine["process"], os)
+        engine["running"] = process_alive(engine["process"])
     revisions, watermark = await store.last_revision(), await index.watermark()
     records: list[PageRecord] = []
     total = 0
@@ -80,16 +80,6 @@ async def _collect(store: Store, index: Index) -> dict[str, Any]:
         ],
         "engine": engine,
     }
-
-
-def _alive(process: int, os: Any) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _print(document: dict[str, Any]) -> None:

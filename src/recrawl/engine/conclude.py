@@ -21,10 +21,22 @@ class Admission(Protocol):
         """Whether a page, so many links from a seed, belongs to the run and is no trap."""
 
     def note(self, url: str) -> None:
-        """A page that was admitted by an earlier run counts too."""
+        """A page that was admitted by an earlier run counts too, once all of them are `noted`."""
+
+    def noted(self) -> None:
+        """All pages of earlier runs were counted."""
+
+    def kept(self) -> bytes:
+        """What `restore` needs to bound pages as before."""
+
+    def restore(self, kept: bytes) -> None:
+        """Go on from what an earlier run kept."""
 
     def site_of(self, url: str) -> str:
         """The site of a page."""
+
+    def weight_of(self, url: str) -> float | None:
+        """The weight that was given to a page that is not known yet."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +92,10 @@ class Conclusions:
         if canonical is not None and canonical != page.url and self._admission.admits(canonical, page.depth):
             return self._moved(access, page, canonical)
         changed = content.digest != page.digest
+        if (
+            not content.text.strip()
+        ):  # nothing is the same as nothing: such pages are not copies of one another
+            same_as = None
         state = State.KNOWN if same_as is None else State.DUPLICATE
         return Finding(
             access, state, changed, content, duplicate_of=same_as, found=self._links(access, page, content)
@@ -89,7 +105,8 @@ class Conclusions:
         """The page is another one now: that one is found, this one is looked at rarely."""
         if not self._admission.admits(target, page.depth):
             return Finding(access, State.EXCLUDED, page.digest is not None)
-        found = NewPage(target, self._admission.site_of(target), page.depth, access.ended)
+        site, weight = self._admission.site_of(target), self._admission.weight_of(target)
+        found = NewPage(target, site, page.depth, access.ended, weight)
         return Finding(
             access,
             State.DUPLICATE,
@@ -104,7 +121,7 @@ class Conclusions:
         admission = self._admission
         targets = dict.fromkeys(link.url for link in content.links if link.follow and link.url != page.url)
         return tuple(
-            NewPage(url, admission.site_of(url), depth, access.ended)
+            NewPage(url, admission.site_of(url), depth, access.ended, admission.weight_of(url))
             for url in targets
             if admission.admits(url, depth)
         )

@@ -14,25 +14,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recrawl.engine.automatic import Log
+from recrawl.engine.actions import Actions, Pauses
 from recrawl.engine.conclude import Conclusions
-from recrawl.engine.control_loop import Controller, fixed, guarded, switched
+from recrawl.engine.control_loop import Controller, chosen_table, described, switched, table_of
+from recrawl.engine.fitted import KEPT_AS, Conditions
 from recrawl.engine.follower import Follower
 from recrawl.engine.indexer import Indexer
 from recrawl.engine.measures import Measures
 from recrawl.engine.pace import Pace
 from recrawl.engine.queue import IndexQueue
+from recrawl.engine.queue_log import Log
 from recrawl.engine.records import Outcome
 from recrawl.engine.robots import Robots
+from recrawl.engine.sampling import Sampler
 from recrawl.engine.scheduler import Scheduler
 from recrawl.engine.tuning import Tuning
 from recrawl.engine.waiting import wait_until_set
 from recrawl.errors import AccessError, InvalidModel
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from recrawl.engine.parts import Behaviour, World
+    from recrawl.engine.planning import PolicyName
     from recrawl.engine.records import Access, NewPage, PageRecord
 
 __all__ = ["Engine"]
@@ -40,6 +44,8 @@ __all__ = ["Engine"]
 _log = logging.getLogger(__name__)
 _LAG_SECONDS = 0.5
 _PLANNED_FIRST = 20_000
+_SAMPLE_SECONDS = 2.0  # between two samples of the history
+_LEASE_NOTE_SECONDS = 1.0  # between two notes to the store of what is handed out
 _LOOK_SECONDS = 0.2  # between two questions whether a plan is wanted
 
 
@@ -50,8 +56,9 @@ class Engine:
         self.world, self.behaviour = world, behaviour
         clock = world.clock
         self.measures = Measures(clock)
-        pace = Pace(math.inf if behaviour.budget is None else behaviour.budget, clock.monotonic())
-        self.scheduler = Scheduler(clock, world.politeness, pace, behaviour.scheduler)
+        self.pace = Pace(math.inf if behaviour.budget is None else behaviour.budget, clock.monotonic())
+        pauses = Pauses(world.politeness, clock)
+        self.scheduler = Scheduler(clock, pauses, self.pace, behaviour.scheduler)
         self.queue = IndexQueue(
             world.buffer, clock, self.measures, self._returned,
             behaviour.obsolete_after, behaviour.deterministic, behaviour.seed,
@@ -72,13 +79,14 @@ class Engine:
         self.controller = Controller(
             self.robots, self.queue, self.measures, self._table(), self.log, behaviour.budget is not None
         )
-        self.tuning = Tuning(self.controller, self.log, self.measures, behaviour, world.buffer.capacity)
+        self.tuning = Tuning(self.controller, self.log, self.measures, self._conditions(), behaviour.control)
         self.indexer.on_record = self.follower.note
         self.indexer.on_service = self.log.served
         self._helpers_stop = asyncio.Event()
         self._planned_at = (clock.monotonic(), 0)
         self._sampled_at = self._plan_ended = -math.inf
         self._plan_took = 0.0
+        self._planning = asyncio.Lock()
         self.freshness_seconds = 0.0  # integral of the expected freshness over time
         self._freshness: tuple[float, float] | None = None
         self._hopeless: dict[str, str] = {}
@@ -86,16 +94,44 @@ class Engine:
         self.indexer.on_access = self.robots.on_access = self._tried
         self.replayed = 0
         self.running = False
+        self.sampler = Sampler(self)
+        self.actions = Actions(self, pauses)
 
     def _table(self) -> tuple[int, ...]:
         behaviour, capacity = self.behaviour, self.world.buffer.capacity
         if behaviour.policy is not None:
             return switched(behaviour.policy, capacity)
-        if behaviour.control == "auto":  # a start that shows how deliveries grow with the robots
-            return tuple(max(1, number) for number in guarded(behaviour.robots, capacity))
-        if behaviour.control == "guarded" or behaviour.budget is not None:
-            return guarded(behaviour.robots, capacity)
-        return fixed(behaviour.robots, capacity)
+        return table_of(behaviour.control, behaviour.robots, capacity, behaviour.budget is not None)
+
+    def _conditions(self) -> Conditions:
+        behaviour = self.behaviour
+        return Conditions(
+            self.world.buffer.capacity, behaviour.robots, behaviour.fewest_robots, behaviour.obsolete_after,
+            behaviour.deterministic, behaviour.costs,
+        )  # fmt: skip
+
+    def switch_control(
+        self,
+        control: str,
+        *,
+        robots: int | None = None,
+        modes: Sequence[int] = (),
+        thresholds: Sequence[int] = (),
+    ) -> None:
+        """Decide the number of active robots in another way from now on: at any moment, in the loop's thread.
+
+        `fixed` takes a number of robots, `thresholds` modes and thresholds; `guarded` and `auto` take nothing. A
+        ConfigError says what is wrong; then nothing has changed.
+        """
+        table = chosen_table(
+            control, robots, tuple(modes), tuple(thresholds), self.behaviour.robots, self.world.buffer.capacity,
+            self.behaviour.budget is not None,
+        )  # fmt: skip
+        if control in ("thresholds", "auto") and self.indexer.batch > 1:
+            self.indexer.batch = 1
+            self.log.clear()
+        self.tuning.switch(control, described(table))
+        self.controller.use(table)
 
     # Life.
 
@@ -119,23 +155,31 @@ class Engine:
 
     async def _start(self) -> None:
         if self.behaviour.warm:
-            await asyncio.to_thread(warm_kernels)
+            await asyncio.to_thread(warm_kernels, self.behaviour.scheduler.policy)
         self.replayed = await self.follower.catch_up()
         await self._load()
-        self.scheduler.order_by_last_access()
+        self.scheduler.order_pages()
         if 0 < len(self.scheduler) <= _PLANNED_FIRST:  # for more, robots need not wait
-            await self._replan()
+            await self.replan()
         self.measures.restart()
         self.controller.attach()
         self.running = True
 
     async def _load(self) -> None:
+        await self.actions.restore()
         prior = await self.world.store.load("prior")
         if prior is not None:
             self.scheduler.restore_prior(prior)
+        bounds = await self.world.store.load("bounds")
+        if bounds is not None:
+            self.world.admission.restore(bounds)
         async for columns in self.world.store.scan():
             self.scheduler.load(columns)
             await asyncio.sleep(0)
+        announcements = await self.world.store.load("announcements")
+        if announcements is not None:
+            table = self.scheduler.table
+            self.scheduler.announcements.restore(announcements, table.site_numbers)
         self._known_before = bool(np.isfinite(self.scheduler.table.last).any())
 
     async def _run_robots(self, stopping: asyncio.Event) -> None:
@@ -172,11 +216,18 @@ class Engine:
         )
         group.create_task(every(behaviour.status_seconds, self._note_status), name="status")
         group.create_task(every(60.0, self._save), name="saver")
+        group.create_task(every(_SAMPLE_SECONDS, self.sampler.note), name="history")
+        group.create_task(every(_LEASE_NOTE_SECONDS, self._note_leases), name="leases")
         group.create_task(self._measure_lag(), name="lag")
         group.create_task(self._note_known(list(self.scheduler.table.slot)), name="known pages")
         group.create_task(self._discover(), name="discovery")
-        if behaviour.budget is None and behaviour.batch == 1:
-            group.create_task(every(1.0, self.tuning.consider), name="tuning")
+        if behaviour.budget is None:
+            group.create_task(every(1.0, self._tune), name="tuning")
+
+    async def _tune(self) -> None:
+        """Predict, and with `auto` decide; keep what was fitted for those who look beside the engine."""
+        if self.indexer.batch == 1 and await self.tuning.consider() and self.tuning.fitted is not None:
+            await self.world.store.save(KEPT_AS, self.tuning.fitted.to_bytes())
 
     async def _every(self, seconds: float, what: Callable[[], Awaitable[object]]) -> None:
         while not await wait_until_set(self._helpers_stop, self.world.clock, seconds):
@@ -190,6 +241,7 @@ class Engine:
                 await asyncio.sleep(0)
                 if self._helpers_stop.is_set():
                     return
+        self.world.admission.noted()
 
     async def _measure_lag(self) -> None:
         # Real time on purpose: it is the event loop that is measured.
@@ -220,7 +272,16 @@ class Engine:
         wanted += [page for page in pages if page.url not in known][: max(room, 0)]
         if len(wanted) < len(pages):
             self.measures.findings["over_max_pages"] += len(pages) - len(wanted)
-        return self.scheduler.add(await self.world.store.add(wanted))
+        added = self.scheduler.add(await self.world.store.add(wanted))
+        for page in wanted:
+            if page.weight is not None:
+                self.scheduler.set_weight(page.url, page.weight)
+        self.scheduler.announce(wanted)
+        return added
+
+    def signal(self, url: str, when: float | None = None) -> bool:
+        """Somebody says that a page has changed, at `when` or just now: it is due at once. Whether that is news."""
+        return self.scheduler.signal(url, when)
 
     async def _replan_if_wanted(self) -> None:
         """Plan anew when enough has changed: soon while pages are being found, then at leisure."""
@@ -233,13 +294,16 @@ class Engine:
         if self.scheduler.wants_plan() and now - self._plan_ended >= (
             3.0 * self._plan_took if growing else rest
         ):
-            await self._replan()
+            await self.replan()
 
-    async def _replan(self) -> None:
-        begun = self.world.clock.monotonic()
-        plan = await self.scheduler.replan(self._planned_budget())
-        self._plan_ended = self.world.clock.monotonic()
-        self._plan_took = self._plan_ended - begun
+    async def replan(self) -> None:
+        """Find the price anew, and take over the order it gives."""
+        async with self._planning:
+            begun = self.world.clock.monotonic()
+            plan = await self.scheduler.replan(self._planned_budget())
+            self._plan_ended = self.world.clock.monotonic()
+            self._plan_took = self._plan_ended - begun
+        await self.world.store.save("prior", self.scheduler.kept_prior())
         _log.debug("planned %d pages at price %g", plan.pages, plan.price)
 
     def _planned_budget(self) -> float:
@@ -292,8 +356,21 @@ class Engine:
 
     # What others may know.
 
+    async def _note_leases(self) -> None:
+        """Tell the store which pages are out, all in one write; most are back before."""
+        out, free = self.scheduler.leases.news()
+        now = self.world.clock.time()
+        if out:
+            await self.world.store.lease(out, now + self.behaviour.scheduler.lease_seconds)
+        if free:
+            await self.world.store.lease(free, now)
+
     async def _save(self) -> None:
         await self.world.store.save("prior", self.scheduler.kept_prior())
+        await self.world.store.save("bounds", self.world.admission.kept())
+        await self.world.store.save(
+            "announcements", self.scheduler.announcements.kept(self.scheduler.table.sites)
+        )
 
     async def _note_status(self, running: bool = True) -> None:
         document = self.status(running)
@@ -306,7 +383,7 @@ class Engine:
         return engine_status(self, running)
 
 
-def warm_kernels() -> None:
+def warm_kernels(_policy: PolicyName = "optimal") -> None:
     """Load or compile the kernels that the scheduler calls, so that no robot waits for them."""
     from recrawl.engine.pages import GRID
     from recrawl.estimate import Belief

@@ -16,12 +16,15 @@ from recrawl.engine.records import State
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from recrawl.engine.planning import PolicyName
     from recrawl.engine.protocols import Store
-    from recrawl.engine.records import PageRecord
+    from recrawl.engine.records import PageColumns, PageRecord
+    from recrawl.estimate import Belief
     from recrawl.revisit import Pages
 
-__all__ = ["BudgetAnswer", "Insight", "PageInsight"]
+__all__ = ["BudgetAnswer", "Insight", "InsightArrays", "PageInsight"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,25 @@ class BudgetAnswer:
     freshness: float
 
 
+@dataclass(frozen=True)
+class InsightArrays:
+    """The same of many pages, NaN where something is not known; `due` is NaN for pages not scheduled."""
+
+    last: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    rate: NDArray[np.float64]
+    typical_rate: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    current: NDArray[np.float64]
+    interval: NDArray[np.float64]
+    due: NDArray[np.float64]
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
 class Insight:
     """The learnt prior and the price, as the engine last kept them."""
 
@@ -64,43 +86,63 @@ class Insight:
         status = json.loads(kept) if kept is not None else {}
         return cls(await store.load("prior"), status.get("policy", "optimal"), status.get("weights", "links"))
 
-    def _table(self, records: Sequence[PageRecord], compiled: bool = True) -> PageTable:
+    def _empty_table(self, compiled: bool = True) -> PageTable:
         table = PageTable(self._weights, counts=compiled)
         if self._prior is not None:
             table.belief.set_priors(self._prior)
+        return table
+
+    def blank_belief(self) -> Belief:
+        """A belief with the learnt prior and no pages, to replay a history with."""
+        return self._empty_table().belief
+
+    def _table(self, records: Sequence[PageRecord], compiled: bool = True) -> PageTable:
+        table = self._empty_table(compiled)
         table.add(columns_of(records))
         return table
+
+    def arrays(self, columns: PageColumns, now: float, level: float = 0.9) -> InsightArrays:
+        """What is believed of these pages, as arrays: for many pages at once."""
+        table = self._empty_table()
+        slots = table.add(columns)
+        last, weight = table.last[slots], table.weight[slots]
+        bounds = table.change_rate_interval(slots, level)
+        intervals = np.full(slots.size, np.nan)
+        if not math.isnan(self.price):
+            intervals = Policy(self.policy, table).intervals(slots, weight, self.price)
+        scheduled = np.isin(np.array(columns.state), (State.KNOWN.value, State.DUPLICATE.value))
+        retry = np.array([-math.inf if moment is None else moment for moment in columns.retry_at])
+        intervals = np.where(scheduled & np.isfinite(intervals), intervals, np.nan)
+        return InsightArrays(
+            last=last,
+            weight=weight,
+            rate=table.change_rate(slots),
+            typical_rate=table.belief.typical_rate(slots),
+            low=bounds[:, 0],
+            high=bounds[:, 1],
+            current=table.current(slots, now),
+            interval=intervals,
+            due=np.maximum(last + intervals, retry),
+        )
 
     def pages(self, records: Sequence[PageRecord], now: float, level: float = 0.9) -> list[PageInsight]:
         """What is believed of these pages."""
         if not records:
             return []
-        table = self._table(records)
-        slots = np.array([table.slot[record.url] for record in records])
-        belief, last = table.belief, table.last[slots]
-        rates, bounds = belief.mean_rate(slots), belief.interval(slots, level)
-        current = belief.current_probability(slots, np.maximum(np.nan_to_num(now - last), 0.0))
-        intervals = np.full(slots.size, np.nan)
-        if not math.isnan(self.price):
-            intervals = Policy(self.policy, belief).intervals(slots, table.weight[slots], self.price)
-        found = []
-        for place, record in enumerate(records):
-            scheduled = record.state in (State.KNOWN, State.DUPLICATE)
-            interval = float(intervals[place])
-            due = max(float(last[place]) + interval, record.retry_at or -math.inf)
-            found.append(
-                PageInsight(
-                    record=record,
-                    weight=float(table.weight[slots[place]]),
-                    change_rate=float(rates[place]),
-                    change_rate_low=float(bounds[place, 0]),
-                    change_rate_high=float(bounds[place, 1]),
-                    current_probability=None if record.digest is None else float(current[place]),
-                    access_interval=interval if scheduled and math.isfinite(interval) else None,
-                    next_due=due if scheduled and math.isfinite(due) else None,
-                )
+        arrays = self.arrays(columns_of(records), now, level)
+        return [
+            PageInsight(
+                record=record,
+                weight=float(arrays.weight[place]),
+                change_rate=float(arrays.rate[place]),
+                change_rate_low=float(arrays.low[place]),
+                change_rate_high=float(arrays.high[place]),
+                current_probability=None if record.digest is None else float(arrays.current[place]),
+                access_interval=_known(arrays.interval[place]),
+                next_due=_known(arrays.due[place]),
             )
-        return found
+            for place, record in enumerate(records)
+        ]
 
     def current(self, records: Sequence[PageRecord], now: float) -> list[float | None]:
         """Probability that each copy is current, for a few pages at once.

@@ -50,6 +50,7 @@ class Behaviour:
     costs: CostSettings = field(default_factory=CostSettings)
     budget: float | None = None  # accesses per second
     robots: int = 16
+    fewest_robots: int = 0  # with auto
     control: str = "guarded"  # guarded, fixed, thresholds, auto
     policy: Policy | None = None  # with thresholds
     obsolete_after: float = math.inf

@@ -14,21 +14,27 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from recrawl.engine.sites import sort_pages
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from recrawl.estimate import Belief
+    from recrawl.engine.pages import PageTable
+    from recrawl.engine.sites import Order
 
     Floats = NDArray[np.float64]
 
-__all__ = ["POLICIES", "Plan", "Policy", "PolicyName", "make_plan"]
+__all__ = ["NEVER", "POLICIES", "Pages", "Plan", "Policy", "PolicyName", "make_plan", "plan_order"]
 
-PolicyName = Literal["optimal", "uniform", "proportional"]
-POLICIES: tuple[PolicyName, ...] = ("optimal", "uniform", "proportional")
+PolicyName = Literal["optimal", "poisson", "uniform", "proportional"]
+POLICIES: tuple[PolicyName, ...] = ("optimal", "poisson", "uniform", "proportional")
 
-_SAMPLE = 1024  # pages on which the price is looked for
+NEVER = 1e18  # due time of pages that are not worth an access: last, not lost
+_SAMPLE = 4096  # pages on which the price is looked for
+_FEW = 20_000  # pages for which all waits are found anew by every plan
+_NEAR = 0.03  # a wait holds while its price has not moved by more than this share
 _STEPS = 40
 _ACCURATE = 1e-4  # of the budget
 
@@ -44,51 +50,101 @@ class Plan:
     pages: int = 0
     demand: float = 0.0  # accesses per second that the pages ask for at these prices
 
-    def price_at(self, site: int) -> float:
-        """The price that the pages of a site pay."""
-        return self.site_price.get(site, self.price)
+    def prices(self, site: NDArray[np.int32], sites: int) -> Floats:
+        """The prices that pages of these sites pay."""
+        found = np.full(sites, self.price)
+        for place, own in self.site_price.items():
+            found[place] = own
+        return found[site]
 
 
 class Policy:
-    """Intervals between accesses from belief and price, by one of the rules.
+    """How long to wait from one access to the next, from belief and price, by one of the rules.
 
-    `optimal`: until the value of an access reaches the price. `uniform`: the price itself is the interval.
+    `optimal`, `poisson`: until the value of an access reaches the price. `uniform`: the price itself is the wait.
     `proportional`: the price over the change rate, so pages are accessed in proportion to their changes.
     """
 
     def __init__(
-        self, name: PolicyName, belief: Belief, shortest: float = 0.0, longest: float = math.inf
+        self, name: PolicyName, table: PageTable, shortest: float = 0.0, longest: float = math.inf
     ) -> None:
         self.name = name
-        self.belief = belief
+        self.table = table
         self.shortest, self.longest = shortest, longest
 
-    def intervals(self, slots: NDArray[np.int64], weight: Floats, price: float) -> Floats:
-        """Seconds from one access of each page to its next."""
+    def waits(self, slots: NDArray[np.int64], weight: Floats, price: float | Floats) -> Floats:
+        """Time from one access of each page to its next, on the clock that the table keeps for it."""
         if self.name == "uniform":
-            found = np.full(slots.size, price)
-        elif self.name == "proportional":
-            found = price / self.belief.mean_rate(slots)
-        else:
-            found = self.belief.time_to_price(slots, price, weight)
+            return np.broadcast_to(np.asarray(price, dtype=np.float64), slots.shape)
+        if self.name == "proportional":
+            return price / self.table.belief.mean_rate(slots)
+        return self.table.belief.time_to_price(slots, 1.0, weight / price)
+
+    def intervals(self, slots: NDArray[np.int64], weight: Floats, price: float | Floats) -> Floats:
+        """The same in seconds, within the bounds that were set."""
+        found = self.table.intervals(slots, self.waits(slots, weight, price))
         return np.asarray(np.clip(found, self.shortest, self.longest))
 
+    def due(self, slots: NDArray[np.int64], now: float, waits: Floats | None = None) -> Floats:
+        """When pages are due, by their waits (or those that the table holds), within the bounds.
 
-def make_plan(
-    policy: Policy,
-    slots: NDArray[np.int64],
-    weight: Floats,
-    site: NDArray[np.int64],
-    budget: float,
-    ceilings: Floats,
-    seed: int = 0,
-) -> tuple[Plan, Floats]:
-    """The plan for pages `slots` of sites `site`, and the interval of each page.
+        A page whose wait is not known is due since its last access; one not worth an access, at the end of time.
+        """
+        last = self.table.last[slots]
+        found = self.table.due_times(slots, self.table.wait[slots] if waits is None else waits, now)
+        found = np.where(np.isnan(found), last, found)
+        return np.asarray(np.minimum(np.clip(found, last + self.shortest, last + self.longest), NEVER))
 
-    `ceilings[s]` is the most accesses per second of site s.
+
+@dataclass(frozen=True)
+class Pages:
+    """What a plan is made for: slots, with their weights and sites, and the most accesses per second of each site.
+
+    `waiting` are the slots that wait in line, with their due times; those that are `kept` do not get another one.
     """
+
+    slots: NDArray[np.int64]
+    weight: Floats
+    site: NDArray[np.int32]
+    ceilings: Floats
+    waiting: NDArray[np.int64]
+    due: Floats
+    kept: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A plan, the waits that were found anew and the prices they were found at, and the order of the waiting pages."""
+
+    plan: Plan
+    slots: NDArray[np.int64]
+    waits: Floats
+    levels: Floats
+    order: Order
+
+
+def plan_order(policy: Policy, pages: Pages, before: Plan, budget: float, now: float) -> Found:
+    """A plan and the order it gives. Runs in a worker, while pages come and go."""
+    table = policy.table
+    moved = table.learn_prior(pages.slots)
+    plan = make_plan(policy, pages, budget, before.price if before.pages else None)
+    everything = moved or pages.slots.size <= _FEW
+    places, waits, levels = _stale_waits(policy, pages, plan, everything)
+    wait = table.wait[pages.slots].astype(np.float64)
+    wait[places] = waits
+    due = np.where(pages.kept, pages.due, math.nan)
+    chosen = np.flatnonzero(~pages.kept)
+    slots = pages.waiting[chosen]
+    due[chosen] = policy.due(slots, now, wait[np.searchsorted(pages.slots, slots)])
+    order = sort_pages(pages.waiting, due, table.site[pages.waiting], pages.ceilings.size)
+    return Found(plan, pages.slots[places], waits, levels, order)
+
+
+def make_plan(policy: Policy, pages: Pages, budget: float, start: float | None = None, seed: int = 0) -> Plan:
+    """The prices for these pages; `start` is a price to look near."""
+    slots, weight, site, ceilings = pages.slots, pages.weight, pages.site, pages.ceilings
     if not slots.size:
-        return Plan(policy.name, budget, 1.0), np.zeros(0)
+        return Plan(policy.name, budget, 1.0)
     chosen = np.arange(slots.size)
     if slots.size > _SAMPLE:
         chosen = np.random.default_rng(seed).choice(slots.size, _SAMPLE, replace=False)
@@ -102,59 +158,75 @@ def make_plan(
         )
 
     wanted = min(budget, float(ceilings[np.unique(site)].sum()) * 0.999999)
-    price = _price_of(lambda p: float(np.minimum(by_site(p), ceilings).sum()), wanted, slots.size / budget)
+    price = _price_of(
+        lambda p: float(np.minimum(by_site(p), ceilings).sum()), wanted, start or slots.size / budget
+    )
+    asked = by_site(price)
     site_price = {}
-    for full in np.flatnonzero(by_site(price) > ceilings).tolist():
-        site_price[full] = _site_price(policy, slots, weight, site, full, float(ceilings[full]), price)
-    intervals = np.empty(slots.size)
-    ordinary = ~np.isin(site, list(site_price))
-    intervals[ordinary] = policy.intervals(slots[ordinary], weight[ordinary], price)
-    for place, own in site_price.items():
-        members = site == place
-        intervals[members] = policy.intervals(slots[members], weight[members], own)
-    demand = float((1.0 / np.maximum(intervals, 1e-9)).sum())
-    return Plan(policy.name, budget, price, site_price, slots.size, demand), intervals
+    full = np.flatnonzero(asked > ceilings)
+    if full.size:
+        order = np.argsort(site, kind="stable")
+        edges = np.searchsorted(site[order], np.arange(ceilings.size + 1))
+        for place in full.tolist():
+            members = order[edges[place] : edges[place + 1]]
+            site_price[place] = _site_price(policy, pages, members, float(ceilings[place]), price)
+    demand = float(np.minimum(asked, ceilings).sum())
+    return Plan(policy.name, budget, price, site_price, slots.size, demand)
+
+
+def _stale_waits(
+    policy: Policy, pages: Pages, plan: Plan, everything: bool
+) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """Places of pages whose waits were found at other prices than the plan's, their waits now, and the prices."""
+    prices = plan.prices(pages.site, pages.ceilings.size)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        near = np.abs(np.log(policy.table.level[pages.slots] / prices)) <= _NEAR
+    places = np.arange(prices.size) if everything else np.flatnonzero(~near)
+    return places, policy.waits(pages.slots[places], pages.weight[places], prices[places]), prices[places]
 
 
 def _site_price(
-    policy: Policy,
-    slots: NDArray[np.int64],
-    weight: Floats,
-    site: NDArray[np.int64],
-    place: int,
-    ceiling: float,
-    start: float,
+    policy: Policy, pages: Pages, members: NDArray[np.int64], ceiling: float, start: float
 ) -> float:
-    members = np.flatnonzero(site == place)
-    if members.size > _SAMPLE:
-        members = members[:: -(-members.size // _SAMPLE)]
-    scale = float((site == place).sum()) / members.size
+    some = members[:: -(-members.size // _SAMPLE)]
+    scale = members.size / some.size
 
     def demand(price: float) -> float:
-        asked = policy.intervals(slots[members], weight[members], price)
+        asked = policy.intervals(pages.slots[some], pages.weight[some], price)
         return float((1.0 / np.maximum(asked, 1e-9)).sum()) * scale
 
     return _price_of(demand, ceiling, start)
 
 
 def _price_of(demand: Callable[[float], float], wanted: float, start: float) -> float:
-    """The price at which a falling demand meets what is wanted, by halving in ln p after bracketing.
+    """The price at which a falling demand meets what is wanted, by false position in logarithms after bracketing.
 
     Where limits on intervals make the demand too small or too large at any price, the end that is nearest.
     """
+
+    def excess(y: float) -> float:
+        return math.log(max(demand(math.exp(y)), 1e-300) / wanted)
+
     low = high = math.log(max(start, 1e-300))
-    step = 1.0
-    while demand(math.exp(low)) < wanted and low > -200:
-        low -= step
-        step *= 2.0
-    step = 1.0
-    while demand(math.exp(high)) > wanted and high < 200:
-        high += step
-        step *= 2.0
-    for _ in range(_STEPS):
-        middle = 0.5 * (low + high)
-        found = demand(math.exp(middle))
-        if abs(found - wanted) <= _ACCURATE * wanted:
+    above = below = excess(low)
+    step = 0.5
+    while above < 0 and low > -200:
+        low, step, high, below = low - step, 2.0 * step, low, above
+        above = excess(low)
+    while below > 0 and high < 200:
+        high, step, low, above = high + step, 2.0 * step, high, below
+        below = excess(high)
+    if above < 0 or below > 0:
+        return math.exp(low if above < 0 else high)
+    for count in range(_STEPS):
+        share = above / (above - below) if above > below else 0.5
+        # Every third step halves, so that a curve with a corner cannot stall the search.
+        middle = low + (high - low) * (0.5 if count % 3 == 2 else min(max(share, 0.02), 0.98))
+        found = excess(middle)
+        if abs(found) <= _ACCURATE or high - low < 1e-12:
             return math.exp(middle)
-        low, high = (middle, high) if found > wanted else (low, middle)
+        if found > 0:
+            low, above = middle, found
+        else:
+            high, below = middle, found
     return math.exp(0.5 * (low + high))

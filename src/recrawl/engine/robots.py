@@ -63,6 +63,11 @@ class Robots:
         self.on_wait: Callable[[], None] = lambda: None
         self.on_access: Callable[[Access], None] = lambda _access: None
 
+    @property
+    def working(self) -> int:
+        """Robots that access a page or wait for one, those included that were switched off meanwhile."""
+        return self._working
+
     def start(self, group: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         """Make the tasks."""
         return [group.create_task(self._run(), name=f"robot {place}") for place in range(self.number)]
@@ -90,6 +95,7 @@ class Robots:
                     return
             finally:
                 self._working -= 1
+                self.on_wait()
                 if self._working < self.active:
                     self._room.set()
 

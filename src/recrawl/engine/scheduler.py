@@ -11,16 +11,19 @@ from __future__ import annotations
 import asyncio
 import heapq
 import math
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from recrawl.engine.announcements import Announcements
 from recrawl.engine.dates import Dates
+from recrawl.engine.leases import Leases
 from recrawl.engine.pages import GRID, PageTable, columns_of
-from recrawl.engine.planning import Plan, Policy, make_plan
+from recrawl.engine.planning import NEVER, Pages, Plan, Policy, plan_order
 from recrawl.engine.records import PageColumns, State
-from recrawl.engine.sites import Sites
+from recrawl.engine.sites import Sites, sort_pages
+from recrawl.engine.tickets import Observation, SchedulerSettings, Ticket
 from recrawl.engine.waiting import wait_until_set
 
 if TYPE_CHECKING:
@@ -29,60 +32,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recrawl.engine.pace import Pace
-    from recrawl.engine.planning import PolicyName
     from recrawl.engine.protocols import Clock, Politeness
-    from recrawl.engine.records import Access, PageRecord
+    from recrawl.engine.records import Access, NewPage, PageRecord
 
 __all__ = ["Observation", "Scheduler", "SchedulerSettings", "Ticket"]
 
-_SCHEDULED = (State.KNOWN, State.DUPLICATE)
+_SCHEDULED = frozenset((State.KNOWN, State.DUPLICATE))
+_AT_ONCE = -1e15  # due time of a page that is to be accessed before all others
 
 
-@dataclass(frozen=True)
-class SchedulerSettings:
-    """How the scheduler behaves."""
-
-    policy: PolicyName = "optimal"
-    shortest_seconds: float = 0.0
-    longest_seconds: float = math.inf
-    lease_seconds: float = 300.0
-    weights: str = "links"
+Numbers = TypeVar("Numbers", float, "NDArray[np.float64]")
 
 
-@dataclass(frozen=True, slots=True)
-class Ticket:
-    """A page that was handed out."""
-
-    url: str
-    slot: int
-    site: str
-    handed: float
-    due: float
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """What an access said about a page, for the belief."""
-
-    page: PageRecord  # as it was before
-    ended: float
-    changed: bool
-    date: float | None = None  # of the page's last change, as its server says
-
-
-def _newcomer(page: PageRecord) -> float:
+def _newcomer(depth: Numbers, found_at: Numbers) -> Numbers:
     """A page never accessed is due since long ago, shallow pages first."""
-    return page.depth * 1e6 + page.found_at * 1e-6 - 1e12
-
-
-@dataclass
-class _Counts:
-    """Since the last plan."""
-
-    observed: int = 0
-    added: int = 0
-    leases_ended: int = 0
-    out: dict[int, Ticket] = field(default_factory=dict)
+    return depth * 1e6 + found_at * 1e-6 - 1e12
 
 
 class Scheduler:
@@ -94,23 +58,20 @@ class Scheduler:
         self.settings = settings or SchedulerSettings()
         self.table = PageTable(self.settings.weights)
         self.policy = Policy(
-            self.settings.policy,
-            self.table.belief,
-            self.settings.shortest_seconds,
-            self.settings.longest_seconds,
+            self.settings.policy, self.table, self.settings.shortest_seconds, self.settings.longest_seconds
         )
         self.plan = Plan(self.settings.policy, 1.0, 1.0)
+        self.leases = Leases(self.settings.lease_seconds)
+        self.announcements = Announcements()
         self._clock, self._politeness, self._pace = clock, politeness, pace
         self._sites = Sites(self.table, politeness)
         self._later: list[
             tuple[float, int, float]
-        ] = []  # pages not to be accessed before a time: slot and due time
-        self._leases: list[tuple[float, int, float]] = []
-        self._counts = _Counts()
+        ] = []  # not to be accessed before a time: slot and due time
+        self._news_since_plan = 0  # pages that came or were accessed
         self._turn = asyncio.Lock()
         self._news = asyncio.Event()
         self._closed = False
-        self._moved: set[int] = set()  # slots whose due time was set while a plan was being made
         self._planning = False
         self._freed: list[int] = []
         self._dates = Dates()
@@ -121,12 +82,12 @@ class Scheduler:
     @property
     def out(self) -> int:
         """Pages that are handed out."""
-        return len(self._counts.out)
+        return len(self.leases)
 
     @property
     def leases_ended(self) -> int:
         """Pages that came back because nothing was heard of them."""
-        return self._counts.leases_ended
+        return self.leases.ended
 
     # Pages come and go.
 
@@ -135,44 +96,65 @@ class Scheduler:
         fresh = {r.url: r for r in records if r.state in _SCHEDULED and r.url not in self.table.slot}
         if fresh:
             slots = self.table.add(columns_of(list(fresh.values())))
+            self._find_waits(slots[~np.isnan(self.table.last[slots])])
             self._place(slots, list(fresh.values()))
-            self._counts.added += slots.size
+            self._news_since_plan += slots.size
             self._news.set()
         return len(fresh)
 
     def load(self, columns: PageColumns) -> int:
-        """Take many pages from the store before anything runs; `order_by_last_access` or a plan must follow."""
-        chosen = [place for place, state in enumerate(columns.state) if state in _SCHEDULED]
-        if len(chosen) < len(columns.state):
+        """Take many pages from the store before anything runs; `order_pages` must follow."""
+        if not _SCHEDULED.issuperset(columns.state):
+            chosen = [place for place, state in enumerate(columns.state) if state in _SCHEDULED]
             columns = PageColumns(*([getattr(columns, f.name)[i] for i in chosen] for f in fields(columns)))
         slots = self.table.add(columns)
-        last = self.table.last[slots]
-        depth, found = np.array(columns.depth, dtype=np.float64), np.array(columns.found_at, dtype=np.float64)
-        due = np.where(np.isnan(last), depth * 1e6 + found * 1e-6 - 1e12, last)
         now = self._clock.time()
-        for place, retry_at in enumerate(columns.retry_at):
-            if retry_at is not None and retry_at > now:
-                heapq.heappush(self._later, (retry_at, int(slots[place]), float(due[place])))
-                due[place] = math.nan
+        depth, found = np.array(columns.depth, dtype=np.float64), np.array(columns.found_at, dtype=np.float64)
+        due = np.where(np.isnan(self.table.last[slots]), _newcomer(depth, found), self.policy.due(slots, now))
+        # Leases are those of other machines: a store of one engine ends them when it is opened.
+        held = np.fmax(np.array(columns.retry_at, np.float64), np.array(columns.leased_until, np.float64))
+        for place in np.flatnonzero(held > now).tolist():
+            heapq.heappush(self._later, (float(held[place]), int(slots[place]), float(due[place])))
+            due[place] = math.nan
         self.table.due[slots] = due
-        self._counts.added += slots.size
+        self._news_since_plan += slots.size
         return int(slots.size)
 
-    def order_by_last_access(self) -> None:
-        """Put pages that were loaded in a first order, until there is a plan."""
-        if len(self.table):
-            self._sites.rebuild()
+    def order_pages(self) -> None:
+        """Put pages that were loaded in the order in which an earlier run meant them."""
+        slots = self._sites.begin_order()
+        if not slots.size:
+            return
+        due = self.table.due[slots]
+        seen = ~np.isnan(self.table.last[slots])
+        due[seen] = self.policy.due(slots[seen], self._clock.time())
+        self._sites.adopt(sort_pages(slots, due, self.table.site[slots], len(self.table.sites)))
 
     def remove(self, url: str) -> None:
         """Take a page out of the schedule."""
         slot = self.table.remove(url)
         if slot is None:
             return
-        self._counts.out.pop(slot, None)
+        self.leases.end(slot)
+        self.announcements.forget(slot)
+        self._sites.take_out(slot)
         self._freed.append(slot)
         if not self._planning:  # a plan in the making still asks for these pages
             self.table.free(self._freed)
             self._freed = []
+
+    def set_weight(self, url: str, weight: float) -> None:
+        """Another weight for a page, in force from now on."""
+        slot = self.table.slot.get(url)
+        if slot is None or self.table.weight[slot] == weight:
+            return
+        self.table.weight[slot] = weight
+        if not math.isnan(self.table.last[slot]):
+            self._find_waits(np.array([slot]))
+            if not math.isnan(self.table.due[slot]) and slot not in self.announcements:
+                self._put(slot, float(self.policy.due(np.array([slot]), self._clock.time())[0]))
+
+    # What is learnt.
 
     def learn(self, observations: Sequence[Observation]) -> list[bytes]:
         """Learn from accesses; what is now believed of each page, in the form that the store keeps."""
@@ -180,8 +162,68 @@ class Scheduler:
         slots = np.array([self.table.slot[o.page.url] for o in told], dtype=np.int64)
         if slots.size:
             self._learn(told, slots)
+            self._find_waits(slots)
         packed = dict(zip((o.page.url for o in told), self.table.packed(slots), strict=True))
         return [packed.get(o.page.url, b"") for o in observations]
+
+    def _learn(self, told: Sequence[Observation], slots: NDArray[np.int64]) -> None:
+        last = np.array([math.nan if o.page.last_access is None else o.page.last_access for o in told])
+        ended = np.array([o.ended for o in told])
+        dates = np.array([math.nan if o.date is None else o.date for o in told])
+        changed = np.array([o.changed for o in told])
+        believed = self._dates.judge(self.table.site[slots], dates, ended)
+        dated = changed & (dates > last) & (dates <= ended) & believed
+        ages = np.where(dated, ended - dates, math.nan)
+        for place in range(len(told)) if self.announcements else ():
+            age = self.announcements.settle(int(slots[place]), bool(changed[place]))
+            if age is not None:
+                ages[place] = min(age, ended[place] - last[place])
+        # The first content tells of no change; a clock that was set back says nothing.
+        usable = (ended > last) & np.array([o.page.digest is not None for o in told])
+        if usable.any():
+            self.table.observe(slots[usable], last[usable], ended[usable], changed[usable], ages[usable])
+
+    def announce(self, pages: Sequence[NewPage]) -> int:
+        """Dates of a list of pages that was read now; how many pages are due at once because of them."""
+        now, moved = self._clock.time(), 0
+        for page in pages:
+            slot = self.table.slot.get(page.url)
+            if slot is None or page.last_modified is None:
+                continue
+            last, site = float(self.table.last[slot]), int(self.table.site[slot])
+            if self.announcements.dated(slot, site, last, page.last_modified, now):
+                self._hurry(slot, now)
+                moved += 1
+        return moved
+
+    def signal(self, url: str, when: float | None = None) -> bool:
+        """Somebody says that a page has changed, at `when` or just now: it is due at once. Whether that is news."""
+        slot, now = self.table.slot.get(url), self._clock.time()
+        if slot is None:
+            return False
+        last = float(self.table.last[slot])
+        if not self.announcements.pushed(slot, last, now if when is None else when, now):
+            return False
+        self._hurry(slot, now)
+        return True
+
+    def visit(self, url: str) -> bool:
+        """Let a page be accessed before all others. Whether it is known and waits."""
+        slot = self.table.slot.get(url)
+        if slot is None or slot in self.leases:
+            return False
+        self._put(slot, _AT_ONCE)
+        self._news.set()
+        return True
+
+    def _hurry(self, slot: int, now: float) -> None:
+        """A page whose copy is out of date is due now, unless no access of it is worth the price."""
+        due = float(self.table.due[slot])
+        if now < due < NEVER:  # pages that are out, or must not be accessed yet, have no due time
+            self._put(slot, now)
+            self._news.set()
+
+    # Places in the order.
 
     def settle(self, pages: Sequence[PageRecord]) -> None:
         """Put pages back with a new due time, as the store has them now (or take them out)."""
@@ -190,22 +232,32 @@ class Scheduler:
         if not slots.size:
             return
         for slot in slots.tolist():
-            self._counts.out.pop(slot, None)
+            self.leases.end(slot)
         self.table.update(slots, known)
+        unknown = np.isnan(self.table.wait[slots])
+        if unknown.any():
+            self._find_waits(slots[unknown])
         self._place(slots, known)
-        self._counts.observed += slots.size
+        self._news_since_plan += slots.size
         self._news.set()
 
     def _place(self, slots: NDArray[np.int64], pages: Sequence[PageRecord]) -> None:
         """Let pages wait for their due times, or take them out."""
-        intervals = self._intervals(slots)
-        for page, slot, interval in zip(pages, slots.tolist(), intervals.tolist(), strict=True):
+        due = self.policy.due(slots, self._clock.time())
+        for page, slot, when in zip(pages, slots.tolist(), due.tolist(), strict=True):
             if page.state not in _SCHEDULED:
                 self.remove(page.url)
             elif page.last_access is None:
-                self._put(slot, _newcomer(page), page.retry_at or -math.inf)
+                self._put(slot, _newcomer(page.depth, page.found_at), page.retry_at or -math.inf)
             else:
-                self._put(slot, page.last_access + interval, self._not_before(page))
+                self._put(slot, when, self._not_before(page))
+
+    def _find_waits(self, slots: NDArray[np.int64]) -> None:
+        """Find anew how long pages wait, at the present price."""
+        table = self.table
+        prices = self.plan.prices(table.site[slots], len(table.sites))
+        table.wait[slots] = self.policy.waits(slots, table.weight[slots], prices)
+        table.level[slots] = prices
 
     def put_back(self, url: str, tried: bool = True) -> None:
         """A page that was handed out brought nothing: it is due again, behind those that are overdue.
@@ -215,56 +267,23 @@ class Scheduler:
         slot = self.table.slot.get(url)
         if slot is None:
             return
-        ticket = self._counts.out.pop(slot, None)
+        ticket = self.leases.end(slot, recorded=False)
         now = self._clock.time()
         # Kept in front, pages that a full buffer refuses would be all that robots access.
         self._put(slot, now if ticket is None or (tried and ticket.due < now) else ticket.due)
         self._news.set()
 
-    def _learn(self, told: Sequence[Observation], slots: NDArray[np.int64]) -> None:
-        last = np.array([math.nan if o.page.last_access is None else o.page.last_access for o in told])
-        ended = np.array([o.ended for o in told])
-        elapsed = ended - last
-        dates = np.array([math.nan if o.date is None else o.date for o in told])
-        changed = np.array([o.changed for o in told])
-        dated = (
-            changed
-            & (dates > last)
-            & (dates <= ended)
-            & self._dates.judge(self.table.site[slots], dates, ended)
-        )
-        # The first content tells of no change; a clock that was set back says nothing.
-        usable = (elapsed > 0) & np.array([o.page.digest is not None for o in told])
-        if usable.any():
-            ages = np.where(dated, ended - dates, math.nan)
-            self.table.belief.update(slots[usable], elapsed[usable], changed[usable], ages[usable])
-
     def _not_before(self, page: PageRecord) -> float:
         shortest = (page.last_access or 0.0) + self.settings.shortest_seconds
         return max(shortest if self.settings.shortest_seconds else -math.inf, page.retry_at or -math.inf)
 
-    def _intervals(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:
-        weight, site = self.table.weight[slots], self.table.site[slots]
-        if not self.plan.site_price:
-            return self.policy.intervals(slots, weight, self.plan.price)
-        found = np.empty(slots.size)
-        for place in np.unique(site):
-            here = site == place
-            found[here] = self.policy.intervals(slots[here], weight[here], self.plan.price_at(int(place)))
-        return found
-
     def _put(self, slot: int, due: float, not_before: float = -math.inf) -> None:
         """Let a page wait in the line of its site, or apart until it may be accessed."""
-        if self._planning:
-            self._moved.add(slot)
-        due = min(due, 1e18)  # pages that are never worth an access are last, not lost
-        now = self._clock.time()
-        if not_before > now:
-            self.table.due[slot] = math.nan
+        if not_before > self._clock.time():
+            self._sites.take_out(slot)
             heapq.heappush(self._later, (not_before, slot, due))
-            return
-        self.table.due[slot] = due
-        self._sites.push(slot, due)
+        else:
+            self._sites.push(slot, due)
 
     # The hand-out.
 
@@ -305,31 +324,27 @@ class Scheduler:
         return self._hand_out(head[1], head[0], now)
 
     def _hand_out(self, slot: int, due: float, now: float) -> Ticket:
-        self.table.due[slot] = math.nan
+        self._sites.take_out(slot)
         ticket = Ticket(self.table.url[slot], slot, self.table.sites[self.table.site[slot]], now, due)
-        self._counts.out[slot] = ticket
+        self.leases.begin(ticket)
         self._politeness.begin(ticket.site)
-        heapq.heappush(self._leases, (now + self.settings.lease_seconds, slot, now))
-        if self._planning:
-            self._moved.add(slot)
         return ticket
 
     def _release(self, now: float) -> None:
         """Let in pages that waited for their time, and those whose leases have ended."""
         while self._later and self._later[0][0] <= now:
             _, slot, due = heapq.heappop(self._later)
-            if self.table.present[slot] and math.isnan(self.table.due[slot]) and slot not in self._counts.out:
+            if self.table.present[slot] and math.isnan(self.table.due[slot]) and slot not in self.leases:
                 self._put(slot, due)
-        while self._leases and self._leases[0][0] <= now:
-            _, slot, handed = heapq.heappop(self._leases)
-            ticket = self._counts.out.get(slot)
-            if ticket is not None and ticket.handed == handed:
-                self._counts.leases_ended += 1
-                self.put_back(ticket.url)
+        for ticket in self.leases.expired(now):
+            self.put_back(ticket.url)
 
     def _next_moment(self, now: float, steady: float) -> float:
         moments = [self._sites.next_ready() - steady]
-        moments += [heap[0][0] - now for heap in (self._later, self._leases) if heap]
+        if self._later:
+            moments.append(self._later[0][0] - now)
+        if (end := self.leases.next_end()) is not None:
+            moments.append(end - now)
         return max(min(moments), 1e-4)
 
     # What outlives the process.
@@ -350,44 +365,30 @@ class Scheduler:
 
     def wants_plan(self, share: float = 0.05) -> bool:
         """Whether enough has changed since the last plan."""
-        return self._counts.observed + self._counts.added >= max(20, share * len(self.table))
+        return self._news_since_plan >= max(20, share * len(self.table))
 
     async def replan(self, budget: float) -> Plan:
         """Find the price anew in a worker, and take over the order it gives."""
         table = self.table
         slots = np.flatnonzero(table.present)
-        weight, site = table.weight[slots], table.site[slots]
         ceilings = np.array([1.0 / max(self._politeness.delay(name), 1e-9) for name in table.sites])
-        self._counts.observed = self._counts.added = 0
-        self._moved, self._planning = set(), True
+        waiting = self._sites.begin_order()
+        kept = ~(table.due[waiting] > _AT_ONCE)
+        kept |= np.isnan(table.last[waiting]) | np.isin(waiting, self.announcements.slots())
+        pages = Pages(
+            slots, table.weight[slots], table.site[slots], ceilings, waiting, table.due[waiting], kept
+        )
+        self._news_since_plan, self._planning = 0, True
+        now = self._clock.time()
         try:
-            plan, intervals = await asyncio.to_thread(self._make, slots, weight, site, budget, ceilings)
+            found = await asyncio.to_thread(plan_order, self.policy, pages, self.plan, budget, now)
+            self.plan = found.plan
+            table.wait[found.slots], table.level[found.slots] = found.waits, found.levels
+            self._sites.adopt(found.order)
         finally:
+            self._sites.give_up_order()
             self._planning = False
             self.table.free(self._freed)
             self._freed = []
-        self.plan = plan
-        self._reorder(slots, intervals)
         self._news.set()
-        return plan
-
-    def _make(
-        self,
-        slots: NDArray[np.int64],
-        weight: NDArray[np.float64],
-        site: NDArray[np.int64],
-        budget: float,
-        ceilings: NDArray[np.float64],
-    ) -> tuple[Plan, NDArray[np.float64]]:
-        self.table.learn_prior(slots)
-        return make_plan(self.policy, slots, weight, site, budget, ceilings)
-
-    def _reorder(self, slots: NDArray[np.int64], intervals: NDArray[np.float64]) -> None:
-        """New due times for pages that wait in line and were not moved meanwhile."""
-        table = self.table
-        still = table.present[slots] & ~np.isnan(table.due[slots]) & ~np.isnan(table.last[slots])
-        if self._moved:
-            still &= ~np.isin(slots, np.fromiter(self._moved, dtype=np.int64))
-        chosen = slots[still]
-        table.due[chosen] = np.minimum(table.last[chosen] + intervals[still], 1e18)
-        self._sites.rebuild()
+        return self.plan

@@ -19,7 +19,7 @@ import ada_url
 from recrawl.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 __all__ = [
     "Scope",
@@ -276,6 +276,7 @@ _NUMBERED = re.compile(
 )  # a last segment that is little but a number
 _DIGITS = re.compile(r"\d+")
 _VALUES = re.compile(r"=[^&]*")
+_WORTH_KEEPING = 8  # pages of a shape; fewer are far from any bound
 
 
 @dataclass
@@ -308,6 +309,15 @@ class Traps:
         self.shapes[shape] += 1
         self._admitted.add(hash(url))
         return None
+
+    def kept(self) -> dict[str, int]:
+        """How many pages of each shape were admitted, where it may matter, for `restore`."""
+        return {shape: number for shape, number in self.shapes.items() if number >= _WORTH_KEEPING}
+
+    def restore(self, kept: Mapping[str, int]) -> None:
+        """Go on from counts that were kept, or that were made anew: the larger ones hold."""
+        for shape, number in kept.items():
+            self.shapes[shape] = max(self.shapes[shape], number)
 
     def shape_of_trap(self, url: str) -> str | None:
         """What is wrong with this URL alone, or None."""

@@ -52,13 +52,14 @@ class TestOneFile:
         store = SqliteStore(path)
         await store.add([make.page("a", weight=2.0), make.page("b")])
         await store.record([make.finding("a", text="hello " * 100, links=["b", "c"], belief=b"1")])
-        await store.lease([URL("b")], until=5.0)
         await store.save("plan", b"x")
         before = await everything(store)
+        await store.lease([URL("b")], until=5e9)
+        assert (await store.page(URL("b"))).leased_until == 5e9
         await store.close()
         assert sorted(file.name for file in path.parent.iterdir()) == ["store.sqlite3", "store.sqlite3.lock"]
         store = SqliteStore(path)
-        assert await everything(store) == before
+        assert await everything(store) == before  # without the lease: who had it is dead
         await store.close()
 
     async def test_texts_are_packed(self, store, path, make):

@@ -19,6 +19,7 @@ from recrawl.backends._recording import (
 )
 from recrawl.backends._recording import new_text as brings_new_text
 from recrawl.backends.sqlite._files import QUERIES
+from recrawl.backends.sqlite._history import log_access
 from recrawl.engine.records import Content, Finding, NewPage, Outcome, PageRecord, Revision, State
 from recrawl.errors import StoreError
 
@@ -167,6 +168,7 @@ class Recorder:
             self._enter(page_number, before, page, kind)
         self._update(page_number, page)
         self._count(before, page)
+        log_access(self._connection, page_number, finding, page.changes > before.changes)
         linked = False
         if not keeps_text(finding):
             linked = self._link(page_number, ())
