@@ -68,7 +68,9 @@ async def test_what_is_not_known_does_not_spoil_a_mean(store):
     for time, value in ((1000.0, 3.0), (1000.5, math.nan), (1001.0, 5.0)):
         await store.note_history(time, [value])
     (point,) = await store.history(999.0, 1002.0, 10)
-    assert point.values[0] == pytest.approx((2 * 3.0 + 5.0) / 3.0)  # a sample without a value counts as the mean before
+    assert point.values[0] == pytest.approx(
+        (2 * 3.0 + 5.0) / 3.0
+    )  # a sample without a value counts as the mean before
 
 
 async def test_points_are_few_and_keep_the_mean(store):
@@ -111,8 +113,15 @@ async def test_history_survives_a_restart(tmp_path, make):
 
 async def test_some_pages_in_one_read(store, make):
     await store.add([make.page("a"), make.page("b")])
-    found = await store.some_pages(["http://x.test/b", "http://x.test/none", "http://x.test/a", "http://x.test/b"])
-    assert [page and page.url for page in found] == ["http://x.test/b", None, "http://x.test/a", "http://x.test/b"]
+    found = await store.some_pages(
+        ["http://x.test/b", "http://x.test/none", "http://x.test/a", "http://x.test/b"]
+    )
+    assert [page and page.url for page in found] == [
+        "http://x.test/b",
+        None,
+        "http://x.test/a",
+        "http://x.test/b",
+    ]
     assert found[0] == await store.page("http://x.test/b")
     assert await store.some_pages([]) == []
 

@@ -21,6 +21,7 @@ __all__ = ["Screen", "print_figures", "screen_of"]
 
 _EVERY = 0.5  # seconds between two drawings
 _BAR = 30
+_CURVE = 24  # seconds
 _LEVELS = "▁▂▃▄▅▆▇█"
 _COLOURS = {
     "bound": "cyan",
@@ -93,9 +94,8 @@ def _title(show: Show) -> RenderableType:
     first = _line(("recrawl demo", "bold"), f"  {seconds // 60}:{seconds % 60:02d}", (f"   {web}", "dim"))
     if not show.address:
         return first
-    return Group(
-        first, _line((show.address, "bold underline"), ("   search and dashboard of `optimal`", "dim"))
-    )
+    enter = f"   search and dashboard; to act there, login?token={show.token}"
+    return Group(first, _line((show.address, "bold underline"), (enter, "dim")))
 
 
 # The first scene.
@@ -110,13 +110,20 @@ def _freshness(show: Show) -> list[RenderableType]:
     values = {"bound": bound, **{name: score.obsolescence for name, score in scores.items()}}
     top = max(values.values())
     table = Table.grid(padding=(0, 2))
+    table.add_column(min_width=11)
+    table.add_column(min_width=6, justify="right")
+    table.add_column(min_width=_BAR)
+    table.add_column()
+    table.add_row("", "", "", Text(f"the last {_CURVE} s", "dim"))
     labels = {"bound": "lower bound", "optimal": "optimal", "uniform": "uniform"}
     for name, label in labels.items():
         value = values.get(name, math.nan)
         width = 0 if math.isnan(value) else round(_BAR * value / top)
         contender = show.contenders.get(name)
-        curve = "" if contender is None else _curve(list(contender.recent)[-24:], 2.0 * bound)
-        table.add_row(label, _percent(value), Text("█" * width, _COLOURS[name]), Text(curve, _COLOURS[name]))
+        curve = Text("for independent pages", "dim")
+        if contender is not None:
+            curve = Text(_curve(list(contender.recent)[-_CURVE:], 2.0 * bound), _COLOURS[name])
+        table.add_row(label, _percent(value), Text("█" * width, _COLOURS[name]), curve)
     return [head, table, _verdict(show, bound), *_engine_lines(show)]
 
 
@@ -129,7 +136,7 @@ def _verdict(show: Show, bound: float) -> Text:
     scores = show.scores()
     if len(scores) < 2:
         left = max(0.0, show.since - show.now)
-        return _line((f"The engines learn how often pages change; measured from in {left:.0f} s on.", "dim"))
+        return _line((f"The engines learn how often pages change; measuring begins in {left:.0f} s.", "dim"))
     optimal, uniform = scores["optimal"].obsolescence, scores["uniform"].obsolescence
     less, possible = 1.0 - optimal / uniform, 1.0 - bound / uniform
     return _line(
@@ -144,7 +151,7 @@ def _engine_lines(show: Show) -> list[RenderableType]:
     measures, robots, level = engine.measures, engine.robots, engine.queue.level()
     first = f"{sum(measures.outcomes.values()):,} accesses, {measures.findings['changed']:,} found a change"
     if score is not None and not math.isnan(score.believed):
-        first += f"   believes {_percent(score.believed)} to be out of date"
+        first += f"   believes {_percent(score.believed)}"
     second = f"robots {max(0, len(robots.in_flight) - level)} of {robots.number}   buffer {level} of "
     second += f"{engine.world.buffer.capacity}"
     delay = measures.index_delay.document()["p50"]

@@ -56,17 +56,17 @@ def demo(
     """
     from recrawl.cli._demo import Screen, print_figures
     from recrawl.cli._output import print_json
-    from recrawl.demo.dashboard import place_of
     from recrawl.demo.figures import figures
     from recrawl.demo.show import Show, ShowOptions
-    from recrawl.settings import parse_budget
+    from recrawl.settings import Settings, parse_budget
 
     given: dict[str, Any] = {"pages": pages, "budget": None if budget is None else parse_budget(budget)}
     seconds = None if sys.stdout.isatty() else _SECONDS
     options = ShowOptions(
         seed=seed,
         seconds=seconds if lasting is None else parse_seconds(lasting, "--for"),
-        listen=None if no_web else place_of(listen),
+        listen="" if no_web else listen or Settings.listen,
+        explicit=listen is not None,
         **{name: value for name, value in given.items() if value is not None},
     )
     show = Show(options)
@@ -81,7 +81,7 @@ def demo(
 async def _run(show: Show, screen: Screen) -> None:
     stopping = asyncio.Event()
     with _signals(stopping, []):
-        screen.say("preparing: loading compiled code (the first time it is made, which takes some 20 s) ...")
+        screen.say("preparing (the first time, code is compiled: some 20 s) ...")
         policy = await _prepared(stopping)
         if policy is None:
             return

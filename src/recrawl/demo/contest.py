@@ -53,11 +53,15 @@ def contest_web(pages: int, budget: float, seed: int) -> DemoOptions:
     )
 
 
-def contest_settings(web: DemoWeb, policy: str, budget: float, data: Path) -> Settings:
+def contest_settings(
+    web: DemoWeb, policy: str, budget: float, data: Path, listen: str = "", token: str = ""
+) -> Settings:
     """An ordinary engine, with politeness that lets a local web be accessed at the budget."""
     return Settings(
         seeds=tuple(web.seeds),
         data=str(data),
+        listen=listen,
+        token=token,
         policy=policy,
         budget=f"{budget!r}/s",
         weights="equal",

@@ -5,7 +5,6 @@ There is no budget: robots bring pages as fast as the web answers, four of them 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,9 +14,11 @@ from recrawl.settings import Settings
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from recrawl.control import Measures, Model, Policy
+    from recrawl.control import Policy
     from recrawl.demo.web import DemoWeb
     from recrawl.engine.engine import Engine
+    from recrawl.engine.fitted import CostSettings, FittedQueue
+    from recrawl.engine.measures import Window
 
 __all__ = ["CAPACITY", "ROBOTS", "Queue", "best_policy", "crowd_settings", "crowd_web", "queue_of"]
 
@@ -29,13 +30,18 @@ ACCESS_SECONDS = 0.08  # mean, exponential
 
 @dataclass(frozen=True)
 class Queue:
-    """Measured in an engine, and predicted by the model with the mean times that were measured."""
+    """Measured in an engine, and predicted by its model of the queue.
+
+    `fitted`: the model is the one that the engine fitted to its log; else one of exponential times with the means that
+    were measured, until the log is long enough. In both, robots that are switched off finish their access.
+    """
 
     robots: tuple[int, ...]  # active for 0, 1, ... pages
     level: int
     active: int
     accesses: int
     indexed: int
+    service_seconds: float  # mean
     loss: float
     loss_half_width: float
     loss_predicted: float
@@ -44,6 +50,7 @@ class Queue:
     starvation_predicted: float
     cost: float  # per mean service time
     cost_predicted: float
+    fitted: bool
 
 
 def crowd_web(seed: int) -> DemoOptions:
@@ -64,6 +71,7 @@ def crowd_settings(web: DemoWeb, policy: Policy | None, data: Path) -> Settings:
     return Settings(
         seeds=tuple(web.seeds),
         data=str(data),
+        listen="",
         weights="equal",
         robots=ROBOTS,
         control="fixed" if policy is None else "thresholds",
@@ -83,58 +91,60 @@ def best_policy() -> Policy:
     """The cheapest thresholds for these times, at the engine's default prices [Avrachenkov, (2)]."""
     from recrawl.control import best_thresholds
 
-    return best_thresholds(_model(1.0 / ACCESS_SECONDS, SERVICE_SECONDS)).best.policy
+    queue = _exponential(1.0 / ACCESS_SECONDS, SERVICE_SECONDS)
+    return best_thresholds(queue.model(range(1, ROBOTS + 1))).best.policy
 
 
-def _model(robot_rate: float, service: float) -> Model:
-    from recrawl.control import Mode, Model
-    from recrawl.engine.automatic import CostSettings
-    from recrawl.laws import Bmap, PhaseType
+def _exponential(robot_rate: float, service: float) -> FittedQueue:
+    """The queue of a robot that brings so many pages per second, and of services of so many seconds on average."""
+    from recrawl.engine.fitted import Conditions, FittedQueue
 
-    return Model(
-        capacity=CAPACITY,
-        service=PhaseType([1.0], [[-1.0 / service]]),
-        modes=tuple(Mode(number, Bmap.poisson(number * robot_rate)) for number in range(1, ROBOTS + 1)),
-        costs=CostSettings().costs(service),
+    return FittedQueue(
+        time=0.0,
+        conditions=Conditions(CAPACITY, ROBOTS),
+        D0=((-robot_rate,),),
+        D1=((robot_rate,),),
+        alpha=(1.0,),
+        S=((-1.0 / service,),),
+        gaps=0,
+        services=0,
+        access_seconds=1.0 / robot_rate,
+        table=(ROBOTS,) * (CAPACITY + 1),
     )
 
 
-def queue_of(engine: Engine, robot_rate: float) -> Queue | None:
-    """The index queue of an engine, whose robots bring `robot_rate` pages per second each; None: too little seen."""
-    from recrawl.control import measure
-
-    measures, table = engine.measures, engine.controller.table
-    total, ratios = measures.total(), measures.queue()
-    if not (total.arrived and total.served and robot_rate > 0):
+def queue_of(engine: Engine) -> Queue | None:
+    """The index queue of an engine; None: too little seen."""
+    table = engine.controller.table
+    total, ratios = engine.measures.total(), engine.measures.queue()
+    if not (total.arrived and total.served and total.working_seconds > 0):
         return None
     service = total.service_seconds / total.served
-    model = _model(robot_rate, service)
-    predicted: Measures = measure(model, table)
-    costs = model.costs
-    lost, seconds = total.lost / total.seconds, total.seconds
-    measured_cost = (
-        costs.loss * lost
-        + costs.robot * total.robot_seconds / seconds
-        + costs.starvation * total.idle_seconds / seconds
-    )
+    queue = engine.tuning.fitted or _exponential(total.arrived / total.working_seconds, service)
+    predicted, costs = queue.predict(table), queue.conditions.costs
     return Queue(
         robots=table,
         level=engine.queue.level(),
         active=engine.robots.active,
         accesses=total.arrived,
         indexed=total.served,
+        service_seconds=service,
         loss=ratios["loss"].value,
         loss_half_width=ratios["loss"].half_width,
         loss_predicted=predicted.loss,
         starvation=ratios["starvation"].value,
         starvation_half_width=ratios["starvation"].half_width,
         starvation_predicted=predicted.starvation,
-        cost=measured_cost * service,
-        cost_predicted=predicted.cost * service,
+        cost=_cost(total, costs) * service,
+        cost_predicted=predicted.cost * queue.service.mean,
+        fitted=engine.tuning.fitted is not None,
     )
 
 
-def robot_rate_of(engine: Engine) -> float:
-    """Pages per second that a robot brings, from an engine whose robots are never switched off."""
-    total = engine.measures.total()
-    return total.arrived / total.robot_seconds if total.robot_seconds > 0 else math.nan
+def _cost(total: Window, costs: CostSettings) -> float:
+    """Per second [Avrachenkov, (2)]: lost pages, active robots, an idle indexer."""
+    prices = costs.costs(total.service_seconds / total.served)
+    spent = (
+        prices.loss * total.lost + prices.robot * total.robot_seconds + prices.starvation * total.idle_seconds
+    )
+    return spent / total.seconds

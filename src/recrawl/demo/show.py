@@ -8,15 +8,16 @@ import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_urlsafe
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from recrawl.assemble import engine_of
 from recrawl.demo import contest, crowd
 from recrawl.demo.contest import Contender
-from recrawl.demo.dashboard import dashboard
 from recrawl.demo.web import DemoWeb
 from recrawl.errors import ConfigError
+from recrawl.web.beside import Beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,13 +38,14 @@ _SETTLING = 2.0  # seconds of the second scene that are not measured
 
 @dataclass(frozen=True)
 class ShowOptions:
-    """What is shown. `seconds` None: until told to stop; `listen` None: no web pages."""
+    """What is shown. `seconds` None: until told to stop; `listen`: where web pages are served, empty for none."""
 
     pages: int = 240
     budget: float = 160.0  # accesses per second, of each engine
     seed: int = 1
     seconds: float | None = None
-    listen: tuple[str, int] | None = None
+    listen: str = ""
+    explicit: bool = False  # the address was asked for: no other port will do
 
     def __post_init__(self) -> None:
         if not 8 <= self.pages <= 20_000:
@@ -64,13 +66,15 @@ def prepare() -> Policy:
     """Compile or load everything that engines will need, and find the thresholds of the second scene."""
     import numpy as np
 
-    from recrawl.engine.automatic import CostSettings, Log, predict
+    from recrawl.engine.automatic import fit_queue
     from recrawl.engine.engine import warm_kernels
+    from recrawl.engine.fitted import Conditions
+    from recrawl.engine.queue_log import Log
 
     warm_kernels()
     random, log = np.random.default_rng(1), Log()
     log.gaps, log.services = random.exponential(1.0, 500).tolist(), random.exponential(1.0, 500).tolist()
-    predict(log, (2, 1), math.inf, CostSettings())
+    fit_queue(log, Conditions(1, 2), 1.0, (2, 1), 0.0).predict()
     return crowd.best_policy()
 
 
@@ -82,7 +86,9 @@ class Show:
         self.policy: Policy | None = None  # of the second scene
         self.contenders: dict[str, Contender] = {}
         self.crowds: dict[str, Engine] = {}
-        self.address: str | None = None
+        self.room: Beside | None = None
+        self.address: str | None = None  # of the web pages
+        self.token = token_urlsafe(9)  # what acting on them needs
         self.started = self.ended = math.nan
         self.queues: dict[str, Queue] = {}
         self._ending = asyncio.Event()
@@ -105,6 +111,8 @@ class Show:
             async with asyncio.TaskGroup() as group:
                 for name, contender in self.contenders.items():
                     group.create_task(contender.engine.run(self._ending), name=name)
+                if self.room is not None:
+                    self.room.start(group)
                 group.create_task(self._tick(), name="tick")
                 ready()
                 try:
@@ -119,6 +127,8 @@ class Show:
         for contender in self.contenders.values():
             contender.ledger.close(self.ended)
         self.queues = self._measured_queues()
+        if self.room is not None:
+            self.room.stop()
         self._ending.set()
 
     async def _open_contest(self, stack: AsyncExitStack, folder: Path) -> None:
@@ -128,11 +138,17 @@ class Show:
         self.truth, self.started = web.truth, web.truth.start
         self.since = self.started + options.share(_LEARNING)
         for name in POLICIES:
-            settings = contest.contest_settings(web, name, options.budget, folder / name)
+            shown = options.listen if name == POLICIES[0] else ""
+            settings = contest.contest_settings(web, name, options.budget, folder / name, shown, self.token)
             engine = await stack.enter_async_context(engine_of(settings))
             self.contenders[name] = Contender(engine, self.truth, self.since)
-            if name == POLICIES[0] and options.listen is not None:
-                self.address = await stack.enter_async_context(dashboard(engine, settings, options.listen))
+            if shown:
+                self._open_room(engine, settings)
+
+    def _open_room(self, engine: Engine, settings: Settings) -> None:
+        self.room = Beside(engine, settings, explicit=self.options.explicit)
+        if self.room.server is not None:
+            self.address = self.room.server.address
 
     async def _second_scene(
         self, group: asyncio.TaskGroup, stack: AsyncExitStack, folder: Path, stopping: asyncio.Event
@@ -185,8 +201,7 @@ class Show:
     def _measured_queues(self) -> dict[str, Queue]:
         if len(self.crowds) < 2:
             return {}
-        rate = crowd.robot_rate_of(self.crowds["always_on"])
-        found = {name: crowd.queue_of(engine, rate) for name, engine in self.crowds.items()}
+        found = {name: crowd.queue_of(engine) for name, engine in self.crowds.items()}
         return {name: queue for name, queue in found.items() if queue is not None}
 
     def queues_now(self) -> dict[str, Queue]:
