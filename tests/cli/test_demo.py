@@ -5,9 +5,12 @@ import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+import urllib.request
+from contextlib import suppress
 
 import pytest
 from rich.console import Console
@@ -16,16 +19,24 @@ from recrawl.cli._demo import screen_of
 from recrawl.demo.figures import figures
 from recrawl.demo.show import Show, ShowOptions, prepare
 
-SMALL = ["--pages", "40", "--budget", "60/s", "--no-web"]
+SMALL = ["--pages", "40", "--budget", "60/s"]
 WANTED = {"optimal", "uniform", "bound", "accesses", "pages", "loss", "starvation"}
 
 
-def start(folder, *arguments):
+def start(folder, *arguments, out=subprocess.PIPE):
     command = [sys.executable, "-m", "recrawl", "demo", *SMALL, *arguments]
-    environment = {**os.environ, "TMPDIR": str(folder)}
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True
-    )
+    environment = {**os.environ, "TMPDIR": str(folder), "COLUMNS": "80"}
+    return subprocess.Popen(command, stdout=out, stderr=subprocess.PIPE, env=environment, text=True)
+
+
+def read_until(process, word):
+    """Lines of stderr up to the one that begins with a word."""
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        if line.startswith(word):
+            return lines
+    raise AssertionError("".join(lines))
 
 
 async def test_the_show_measures_and_is_drawn():
@@ -65,39 +76,68 @@ async def test_the_show_measures_and_is_drawn():
 
 
 def test_a_document_for_a_script(tmp_path):
-    process = start(tmp_path, "--for", "6s", "--json")
+    process = start(tmp_path, "--for", "6s", "--json", "--listen", "127.0.0.1:0")
+    said = read_until(process, "running")
+    (address,) = (line.split()[-1] for line in said if line.startswith("web pages"))
+    time.sleep(2.0)
+    assert urllib.request.urlopen(f"{address}healthz", timeout=10).status == 200
     out, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     found = json.loads(out)
     assert set(found) >= WANTED
     assert found["seconds"] == pytest.approx(6.0, abs=1.0)
-    assert found["address"] is None
-    assert "Traceback" not in errors
-    assert "measured from" in errors
+    assert found["address"] == address
+    assert errors == ""
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_cleanly(tmp_path, number):
-    process = start(tmp_path, "--json")
-    for line in process.stderr:
-        if line.startswith("running"):
-            break
+def test_a_signal_ends_it_cleanly(tmp_path):
+    process = start(tmp_path, "--json", "--no-web")
+    read_until(process, "running")
     time.sleep(2.5)
-    process.send_signal(number)
+    process.send_signal(signal.SIGTERM)
     told = time.monotonic()
     out, errors = process.communicate(timeout=60)
     assert time.monotonic() - told < 10.0
     assert process.returncode == 0, errors
     found = json.loads(out)
     assert found["optimal"] is None
+    assert found["address"] is None
     assert any("still learning" in note for note in found["notes"])
-    assert "Traceback" not in errors
+    assert errors == ""
     assert not list(tmp_path.iterdir())
 
 
+def test_in_a_terminal_it_stays_until_interrupted(tmp_path):
+    pty = pytest.importorskip("pty")
+    master, slave = pty.openpty()
+    process = start(tmp_path, "--no-web", out=slave)
+    os.close(slave)
+    seen = b""
+    while b"learn how often" not in seen:
+        seen += os.read(master, 65536)
+    process.send_signal(signal.SIGINT)
+    with suppress(OSError):  # the end of the terminal
+        while piece := os.read(master, 65536):
+            seen += piece
+    os.close(master)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert errors == ""
+    assert b"How much of the copy is out of date?" in seen
+    assert b"Not reached." in seen
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_port_that_is_taken(recrawl):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        result = recrawl("demo", "--listen", f"127.0.0.1:{taken.getsockname()[1]}")
+    assert result.code == 2
+    assert "the port is taken" in result.err
+
+
 def test_a_signal_before_anything_runs(tmp_path):
-    process = start(tmp_path, "--json")
+    process = start(tmp_path, "--json", "--no-web")
     process.stderr.readline()  # preparing
     process.send_signal(signal.SIGTERM)
     out, errors = process.communicate(timeout=60)
@@ -114,6 +154,7 @@ def test_a_signal_before_anything_runs(tmp_path):
         (["--budget", "60"], "budget: '60'"),
         (["--budget", "1/d"], "budget: "),
         (["--seed", "-1"], "seed: -1"),
+        (["--listen", "here"], "listen: 'here'"),
     ],
 )
 def test_bad_input(recrawl, arguments, words):

@@ -36,9 +36,9 @@ def demo(
             "--for", metavar="TIME", help="End after 60s, 10m (default: Ctrl-C; 60s without a terminal)."
         ),
     ] = None,
-    pages: Annotated[int | None, typer.Option(metavar="N", help="Pages of the web (default: 240).")] = None,
+    pages: Annotated[int | None, typer.Option(metavar="N", help="Pages of the web (default: 200).")] = None,
     budget: Annotated[
-        str | None, typer.Option(metavar="N/UNIT", help="Accesses of each engine (default: 160/s).")
+        str | None, typer.Option(metavar="N/UNIT", help="Accesses of each engine (default: 120/s).")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Another seed, another web.")] = 1,
     listen: Annotated[
@@ -58,7 +58,8 @@ def demo(
     from recrawl.cli._output import print_json
     from recrawl.demo.figures import figures
     from recrawl.demo.show import Show, ShowOptions
-    from recrawl.settings import Settings, parse_budget
+    from recrawl.settings import Settings, parse_budget, parse_listen
+    from recrawl.web.server import bind
 
     given: dict[str, Any] = {"pages": pages, "budget": None if budget is None else parse_budget(budget)}
     seconds = None if sys.stdout.isatty() else _SECONDS
@@ -69,6 +70,8 @@ def demo(
         explicit=listen is not None,
         **{name: value for name, value in given.items() if value is not None},
     )
+    if options.explicit and options.listen:  # to be told at once, not after the preparations
+        bind(*parse_listen(options.listen), explicit=True).close()
     show = Show(options)
     screen = Screen(sys.stderr if as_json else sys.stdout)
     asyncio.run(_run(show, screen))

@@ -40,8 +40,8 @@ _SETTLING = 2.0  # seconds of the second scene that are not measured
 class ShowOptions:
     """What is shown. `seconds` None: until told to stop; `listen`: where web pages are served, empty for none."""
 
-    pages: int = 240
-    budget: float = 160.0  # accesses per second, of each engine
+    pages: int = 200
+    budget: float = 120.0  # accesses per second, of each engine
     seed: int = 1
     seconds: float | None = None
     listen: str = ""
