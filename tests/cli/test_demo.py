@@ -17,7 +17,8 @@ from rich.console import Console
 
 from recrawl.cli._demo import screen_of
 from recrawl.demo.figures import figures
-from recrawl.demo.show import Show, ShowOptions, prepare
+from recrawl.demo.rehearsal import prepare
+from recrawl.demo.show import Show, ShowOptions
 
 SMALL = ["--pages", "40", "--budget", "60/s"]
 WANTED = {"optimal", "uniform", "bound", "accesses", "pages", "loss", "starvation"}
@@ -39,8 +40,8 @@ def read_until(process, word):
     raise AssertionError("".join(lines))
 
 
-async def test_the_show_measures_and_is_drawn():
-    policy = await asyncio.to_thread(prepare)
+async def test_the_show_measures_and_is_drawn(tmp_path):
+    policy = await asyncio.to_thread(prepare, tmp_path)
     show = Show(ShowOptions(pages=40, budget=60.0, seconds=14.0, seed=2))
     shown = []
 
@@ -50,7 +51,9 @@ async def test_the_show_measures_and_is_drawn():
         shown.append(text.getvalue())
 
     loop = asyncio.get_running_loop()
-    await show.run(policy, asyncio.Event(), lambda: [loop.call_later(after, look) for after in (0.5, 2.0)])
+    await show.run(
+        tmp_path, policy, asyncio.Event(), lambda: [loop.call_later(after, look) for after in (0.5, 2.0)]
+    )
     look()
     found = figures(show)
     assert set(found) >= WANTED

@@ -6,6 +6,8 @@ import asyncio
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -85,29 +87,32 @@ async def _run(show: Show, screen: Screen) -> None:
     stopping = asyncio.Event()
     with _signals(stopping, []):
         screen.say("preparing (the first time, code is compiled: some 20 s) ...")
-        policy = await _prepared(stopping)
-        if policy is None:
-            return
-        try:
-            async with asyncio.TaskGroup() as group:
-                work = group.create_task(show.run(policy, stopping, lambda: screen.begin(show)), name="show")
-                watch = group.create_task(screen.watch(show), name="screen")
-                await work
-                watch.cancel()
-        except BaseExceptionGroup as error:
-            raise _first(error) from error
+        with TemporaryDirectory(prefix="recrawl-demo-", ignore_cleanup_errors=True) as name:
+            folder = Path(name)
+            policy = await _prepared(folder, stopping)
+            if policy is None:
+                return
+            try:
+                async with asyncio.TaskGroup() as group:
+                    playing = show.run(folder, policy, stopping, lambda: screen.begin(show))
+                    work = group.create_task(playing, name="show")
+                    watch = group.create_task(screen.watch(show), name="screen")
+                    await work
+                    watch.cancel()
+            except BaseExceptionGroup as error:
+                raise _first(error) from error
 
 
-async def _prepared(stopping: asyncio.Event) -> Policy | None:
+async def _prepared(folder: Path, stopping: asyncio.Event) -> Policy | None:
     """What `prepare` finds; None when told to stop meanwhile. Its thread is not waited for."""
-    from recrawl.demo.show import prepare
+    from recrawl.demo.rehearsal import prepare
 
     loop = asyncio.get_running_loop()
     found: asyncio.Future[Policy] = loop.create_future()
 
     def work() -> None:
         try:
-            answer, failure = prepare(), None
+            answer, failure = prepare(folder), None
         except Exception as error:  # handed to the caller
             answer, failure = None, error
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more

@@ -7,9 +7,7 @@ import math
 import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from secrets import token_urlsafe
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from recrawl.assemble import engine_of
@@ -21,6 +19,7 @@ from recrawl.web.beside import Beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from recrawl.control import Policy
     from recrawl.demo.contest import Score
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from recrawl.engine.engine import Engine
     from recrawl.settings import Settings
 
-__all__ = ["Show", "ShowOptions", "prepare"]
+__all__ = ["Show", "ShowOptions"]
 
 POLICIES = ("optimal", "uniform")
 _LEARNING = (0.4, 25.0)  # share of the time, at most seconds, before anything is measured
@@ -62,22 +61,6 @@ class ShowOptions:
         return of[1] if self.seconds is None else min(of[1], of[0] * self.seconds)
 
 
-def prepare() -> Policy:
-    """Compile or load everything that engines will need, and find the thresholds of the second scene."""
-    import numpy as np
-
-    from recrawl.engine.automatic import fit_queue
-    from recrawl.engine.engine import warm_kernels
-    from recrawl.engine.fitted import Conditions
-    from recrawl.engine.queue_log import Log
-
-    warm_kernels()
-    random, log = np.random.default_rng(1), Log()
-    log.gaps, log.services = random.exponential(1.0, 500).tolist(), random.exponential(1.0, 500).tolist()
-    fit_queue(log, Conditions(1, 2), 1.0, (2, 1), 0.0).predict()
-    return crowd.best_policy()
-
-
 class Show:
     """Runs the scenes until told to stop or the time is over; may be asked how things stand at any moment."""
 
@@ -99,15 +82,16 @@ class Show:
         return time.time() if math.isnan(self.ended) else self.ended
 
     async def run(
-        self, policy: Policy, stopping: asyncio.Event, ready: Callable[[], None] = lambda: None
+        self,
+        folder: Path,
+        policy: Policy,
+        stopping: asyncio.Event,
+        ready: Callable[[], None] = lambda: None,
     ) -> None:
-        """Run, with these thresholds in the second scene; `ready` is called when the first engines start."""
+        """Run, with data in a folder and these thresholds in the second scene; `ready`: the first engines start."""
         self.policy = policy
         async with AsyncExitStack() as stack:
-            folder = stack.enter_context(
-                TemporaryDirectory(prefix="recrawl-demo-", ignore_cleanup_errors=True)
-            )
-            await self._open_contest(stack, Path(folder))
+            await self._open_contest(stack, folder)
             async with asyncio.TaskGroup() as group:
                 for name, contender in self.contenders.items():
                     group.create_task(contender.engine.run(self._ending), name=name)
@@ -117,7 +101,7 @@ class Show:
                 ready()
                 try:
                     if not await self._wait(stopping, self.started + self.options.share(_SECOND_SCENE)):
-                        await self._second_scene(group, stack, Path(folder), stopping)
+                        await self._second_scene(group, stack, folder, stopping)
                 finally:
                     self._end()
         # Accesses that were under way have been recorded by now, each at its own end: figures are final.
