@@ -138,9 +138,10 @@ def _observe(scheduler: Scheduler, slots: np.ndarray, rng: np.random.Generator) 
     """Two accesses of each page."""
     rates = np.exp(rng.normal(-13.0, 2.0, slots.size))
     last = scheduler.table.last[slots]
+    nothing = np.full(slots.size, np.nan)
     for back in (3e6, 2e6):
         changed = rng.random(slots.size) < -np.expm1(-rates * 1e6)
-        scheduler.table.observe(slots, last - back, last - back + 1e6, changed, np.full(slots.size, np.nan))
+        scheduler.table.observe(slots, last - back, last - back + 1e6, changed, nothing, nothing)
     scheduler.table.wait[slots] = 1.0 / rates
     scheduler.table.level[slots] = 1.0
 
@@ -192,7 +193,7 @@ def _hand_out(scheduler: Scheduler, count: int) -> float:
     """Seconds for one page, back at once."""
     begun = time.perf_counter()
     for _ in range(count):
-        cast("_Clock", scheduler._clock).now += 1e-4
+        cast("_Clock", scheduler.clock).now += 1e-4
         ticket = scheduler.try_next()
         assert isinstance(ticket, Ticket)
         scheduler.ended(ticket.site, None)

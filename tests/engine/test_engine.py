@@ -110,7 +110,7 @@ async def test_pages_become_obsolete_in_the_buffer(clock):
     subject = engine(
         clock, web, URLS, capacity=16, delay=slow, batch=1, robots=2, obsolete_after=0.5, deterministic=True
     )
-    await run_for(subject, clock, 10.0)
+    await run_for(subject, clock, 15.0)
     total = subject.measures.total()
     assert total.obsolete > 20
     assert total.arrived == total.lost + total.obsolete + total.served

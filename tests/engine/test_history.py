@@ -14,10 +14,9 @@ NUMBERS = st.floats(-1e6, 1e6)
 
 @given(st.lists(NUMBERS, min_size=1, max_size=50))
 def test_merging_one_by_one_is_the_mean(values):
-    count, mean = 0, ()
-    for value in values:
+    mean = ()
+    for count, value in enumerate(values):
         mean = merged(count, mean, 1, (value,))
-        count += 1
     assert math.isclose(mean[0], sum(values) / len(values), rel_tol=1e-9, abs_tol=1e-6)
 
 

@@ -16,23 +16,20 @@ from recrawl.fleet import mm1k
 
 def log_of(access=0.2, service=1.0, count=4000, seed=1, drift=1.0):
     """One robot at work all the time."""
-    chance, log, now = random.Random(seed), Log(), 0.0
-    log.state(now, 1, 1)
+    chance, log = random.Random(seed), Log()
     for place in range(count):
-        now += chance.expovariate(1.0 / access)
-        log.delivered(now, 1)
+        log.accessed(chance.expovariate(1.0 / access), 1, True)
         log.served(chance.expovariate(1.0 / service) * (drift if place > count / 2 else 1.0))
     return log
 
 
 def fitted_of(capacity=4, robots=3, **conditions):
-    given = Conditions(capacity, robots, **conditions)
-    return fit_queue(log_of(), given, 0.2, (1,) * (capacity + 1), 0.0)
+    return fit_queue(log_of(), Conditions(capacity, robots, **conditions), (1,) * (capacity + 1), 0.0)
 
 
 def test_rates_are_found():
     fitted = fitted_of()
-    assert fitted.one_robot.rate == pytest.approx(5.0, rel=0.05)
+    assert fitted.robot_rate == pytest.approx(5.0, rel=0.05)
     assert fitted.service.mean == pytest.approx(1.0, rel=0.05)
     assert fitted.access_share == pytest.approx(0.2, rel=0.1)
     assert not fitted.doubts
@@ -50,25 +47,25 @@ def test_it_survives_the_store():
 
 
 def test_a_log_that_drifts_is_refused():
-    fitted = fit_queue(log_of(drift=3.0), Conditions(4, 2), 0.2, (1,) * 5, 0.0)
+    fitted = fit_queue(log_of(drift=3.0), Conditions(4, 2), (1,) * 5, 0.0)
     assert any("service times are not steady" in doubt for doubt in fitted.doubts)
     assert propose(fitted).policy is None
 
 
 def test_robots_that_bring_nothing_more_are_refused():
     log = log_of()
-    log.deliveries[4], log.robot_seconds[4] = 1000, 4 * 1000 * 0.2  # four bring as much as one
-    fitted = fit_queue(log, Conditions(4, 4), 0.2, (1,) * 5, 0.0)
+    log.by_robots[4] = (1000.0, 1000 * 4 * 0.2)  # four bring as much as one
+    fitted = fit_queue(log, Conditions(4, 4), (1,) * 5, 0.0)
     assert any("do not grow with the number of robots" in doubt for doubt in fitted.doubts)
 
 
 def test_occupancy_is_the_closed_form():
     fitted = fitted_of()
     rows = prospects.occupancy(None, fitted, (1,) * 5)
-    load = fitted.one_robot.rate * fitted.service.mean
+    load = fitted.robot_rate * fitted.service.mean
     law = mm1k.queue_length(load, 4)
-    if fitted.one_robot.order == fitted.service.order == 1:
-        assert [row["predicted"] for row in rows] == pytest.approx(list(law), rel=1e-6)
+    assert fitted.access.order == fitted.service.order == 1
+    assert [row["predicted"] for row in rows] == pytest.approx(list(law), rel=1e-6)
     assert sum(row["predicted"] for row in rows) == pytest.approx(1.0)
     assert all(row["measured"] is None for row in rows)
 

@@ -180,16 +180,17 @@ async def test_pages_removed_while_planning():
     assert set(take(subject, 200)) == {f"u{i}" for i in range(100, 200)} | {"new"}
 
 
-async def test_belief_survives_in_the_store_form():
+@pytest.mark.parametrize("policy", ["optimal", "poisson"])
+async def test_belief_survives_in_the_store_form(policy):
     clock = Clock()
-    subject = scheduler(clock)
-    subject.add([seen("a", clock.now - 100.0)])
+    subject = scheduler(clock, policy=policy)
+    subject.add([seen("a", clock.now - 100.0), seen("b", clock.now - 100.0)])
     (kept,) = subject.learn([Observation(seen("a", clock.now - 100.0), clock.now, True)])
-    again = scheduler(clock)
-    again.restore_prior(subject.kept_prior())
+    again = scheduler(clock, policy=policy)
+    again.restore(subject.kept(), 2, 1.0)
     again.add([seen("a", clock.now, belief=kept)])
-    rate = [s.table.belief.mean_rate([s.table.slot["a"]])[0] for s in (subject, again)]
-    assert rate[1] == pytest.approx(rate[0], rel=1e-2)
+    rate = [s.table.change_rate(np.array([s.table.slot["a"]]))[0] for s in (subject, again)]
+    assert rate[1] == pytest.approx(rate[0], rel=1e-2 if policy == "poisson" else 1e-9)
 
 
 def test_a_clock_that_was_set_back_does_no_harm():

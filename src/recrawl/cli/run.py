@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from recrawl.engine.engine import Engine
     from recrawl.settings import Settings
+    from recrawl.web.beside import Beside
 
 __all__ = ["register"]
 
@@ -118,27 +119,45 @@ def run(
 
 
 async def _run(settings: Settings, seconds: float | None, explicit: bool) -> tuple[dict[str, Any], bool]:
-    from recrawl.assemble import engine_of
-    from recrawl.web.beside import Beside
-
     stopping = asyncio.Event()
     signals: list[int] = []
-    try:
-        async with engine_of(settings) as engine:
-            room = Beside(engine, settings, explicit=explicit)
-            for line in room.lines():
-                sys.stderr.write(f"recrawl: {line}\n")
-            with _signals(stopping, signals):
-                async with asyncio.TaskGroup() as group:
-                    work = group.create_task(engine.run(stopping), name="engine")
-                    beside = group.create_task(_beside(engine, stopping, seconds), name="beside")
-                    room.start(group)
-                    await work
-                    beside.cancel()
-                    room.stop()
-            return engine.status(running=False), signal.SIGINT in signals
-    except BaseExceptionGroup as group_error:
-        raise _first(group_error) from group_error
+    with _signals(stopping, signals):  # before anything slow is loaded
+        try:
+            document = await _run_engine(settings, stopping, seconds, explicit)
+        except BaseExceptionGroup as group_error:
+            raise _first(group_error) from group_error
+    return document, signal.SIGINT in signals
+
+
+async def _run_engine(
+    settings: Settings, stopping: asyncio.Event, seconds: float | None, explicit: bool
+) -> dict[str, Any]:
+    from recrawl.assemble import engine_of
+
+    async with engine_of(settings) as engine:
+        room = _room(engine, settings, explicit)
+        async with asyncio.TaskGroup() as group:
+            work = group.create_task(engine.run(stopping), name="engine")
+            beside = group.create_task(_beside(engine, stopping, seconds), name="beside")
+            if room is not None:
+                room.start(group)
+            await work
+            beside.cancel()
+            if room is not None:
+                room.stop()
+        return engine.status(running=False)
+
+
+def _room(engine: Engine, settings: Settings, explicit: bool) -> Beside | None:
+    """The control room and the webhook, if they are wanted."""
+    if not settings.listen and not settings.webhook_url:
+        return None
+    from recrawl.web.beside import Beside
+
+    room = Beside(engine, settings, explicit=explicit)
+    for line in room.lines():
+        sys.stderr.write(f"recrawl: {line}\n")
+    return room
 
 
 async def _beside(engine: Engine, stopping: asyncio.Event, seconds: float | None) -> None:

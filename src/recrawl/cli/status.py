@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _SAMPLE = 20_000  # pages that what-if answers are computed from
+_LAW = ("name", "family", "mean", "scv", "samples")
 _QUEUE = (
     ("loss", "loss (per page)"),
     ("obsolete", "obsolete in buffer (per page)"),
@@ -25,6 +26,8 @@ _QUEUE = (
     ("response_time", "response time, s"),
     ("active_robots", "active robots"),
     ("mean_pages", "pages in buffer and indexer"),
+    ("service_time", "service time, s"),
+    ("cost", "cost per second"),
 )
 
 
@@ -79,6 +82,30 @@ async def _collect(store: Store, index: Index) -> dict[str, Any]:
             {"budget_per_second": answer.budget, "freshness_bound": answer.freshness} for answer in answers
         ],
         "engine": engine,
+        "queue_model": await _queue_model(store),
+    }
+
+
+async def _queue_model(store: Store) -> dict[str, Any] | None:
+    """The index queue as the engine last fitted it, also when it no longer runs."""
+    from recrawl.engine.fitted import KEPT_AS, FittedQueue
+    from recrawl.engine.prospects import laws, thresholds
+    from recrawl.errors import RecrawlError
+
+    kept = await store.load(KEPT_AS)
+    if kept is None:
+        return None
+    try:
+        model = FittedQueue.from_bytes(kept)
+        found = [{name: law[name] for name in _LAW} for law in laws(model)]
+    except RecrawlError:  # another version's
+        return None
+    return {
+        "time": model.time,
+        "laws": found,
+        "thresholds": thresholds(model.table),
+        "doubts": list(model.doubts),
+        "access_per_service": model.access_share,
     }
 
 
@@ -109,6 +136,9 @@ def _print(document: dict[str, Any]) -> None:
         return
     print_table(["engine", ""], _engine_rows(engine), left=2)
     print_table(["index queue", "measured", "± (95 %)", "predicted"], _queue_rows(engine))
+    if document["queue_model"] is not None:
+        laws = _law_rows(document["queue_model"]["laws"])
+        print_table(["fitted", "mean, s", "scv", "samples"], laws)
     for warning in engine["control"]["warnings"]:
         typer.echo(f"recrawl: {warning}", err=True)
 
@@ -140,12 +170,27 @@ def _queue_rows(engine: dict[str, Any]) -> list[list[str]]:
     predicted = engine["control"]["predicted"] or {}
     return [
         [
-            label,
+            f"{label} ({engine['queue_arrivals']:,} deliveries)" if name == "loss" else label,
             significant(engine["queue"][name]["value"], 4),
             significant(engine["queue"][name]["half_width"], 2),
             significant(predicted.get(name), 4),
         ]
         for name, label in _QUEUE
+        if name in engine["queue"]
+    ]
+
+
+def _law_rows(laws: list[dict[str, Any]]) -> list[list[str]]:
+    from recrawl.cli._output import significant
+
+    return [
+        [
+            f"{law['name']} ({law['family']})",
+            significant(law["mean"], 4),
+            significant(law["scv"], 3),
+            f"{law['samples']:,}",
+        ]
+        for law in laws
     ]
 
 

@@ -13,7 +13,7 @@ from recrawl.control.bounds import (
 )
 from recrawl.control.constrained import Constrained, Limits, Tradeoff, best_within, pareto_front
 from recrawl.control.evaluate import Evaluator
-from recrawl.control.finishing import finishing_robots, switched_at_once
+from recrawl.control.finishing import finishing_phases, finishing_robots, switched_at_once
 from recrawl.control.measures import Measures, Solved, measure
 from recrawl.control.model import Costs, Mode, Model, Policy, modes_of, phase_type_of
 from recrawl.control.policies import Combination, Optimum, best_thresholds, cost_curve
@@ -38,6 +38,7 @@ __all__ = [
     "best_thresholds",
     "best_within",
     "cost_curve",
+    "finishing_phases",
     "finishing_robots",
     "measure",
     "modes_of",

@@ -14,6 +14,7 @@ first tried on a few pages, and followed further only as long as at least half o
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,10 +31,11 @@ _AHEAD = 60.0  # seconds that another clock may be ahead of ours
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A page was said to have changed; `age` is the time that its change tells of, once it is confirmed."""
+    """A page was said to have changed: when that was heard of, and the date."""
 
     site: int | None  # whose announcements it speaks for or against
-    age: float
+    heard: float
+    date: float  # of the last change; NaN: just that there was one
 
 
 @dataclass
@@ -84,7 +86,7 @@ class Announcements:
         if not record.follows():
             return False
         record.open += 1
-        self._pending[slot] = Pending(site, max(now - date, 0.0))
+        self._pending[slot] = Pending(site, now, min(date, now))
         return True
 
     def pushed(self, slot: int, last: float, when: float, now: float) -> bool:
@@ -92,11 +94,11 @@ class Announcements:
         when = min(when, now)
         if not last < when or slot in self._pending:
             return False
-        self._pending[slot] = Pending(None, when - last)
+        self._pending[slot] = Pending(None, when, math.nan)
         return True
 
-    def settle(self, slot: int, changed: bool) -> float | None:
-        """The page was accessed; the age to learn from, if it was announced and has changed."""
+    def settle(self, slot: int, changed: bool) -> Pending | None:
+        """The page was accessed; what to learn from besides, if it was announced and has changed."""
         pending = self._pending.pop(slot, None)
         if pending is None:
             return None
@@ -104,7 +106,7 @@ class Announcements:
             record = self._records.setdefault(pending.site, _Record())
             record.open -= 1
             record.note(changed)
-        return pending.age if changed else None
+        return pending if changed else None
 
     def forget(self, slot: int) -> None:
         """The page is gone."""

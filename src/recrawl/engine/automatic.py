@@ -1,9 +1,9 @@
 """Control by what is measured: fit the queue, size the fleet, find the best thresholds. Refuse what cannot be trusted.
 
-While running, deliveries are logged with the number of robots at work, and so are service times. A gap between
-deliveries, times the robots at work, is a gap of one robot; the fitted process of one robot, sped up by their number,
-gives the arrivals of each mode. Service times give a phase-type law. The best thresholds follow from the queue with
-both [Avrachenkov, Section 7]; the best number of robots that never changes is Talim's.
+While running, the times of accesses (from one delivery of a robot to its next) and of services are logged. Both get a
+phase-type law; robots that access pages independently, and finish their access when they are switched off, are the
+arrivals of each mode. The best thresholds follow from the queue with both [Avrachenkov, Section 7]; the best number of
+robots that never changes is Talim's.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
     from recrawl.control import Combination, Optimum, Policy
     from recrawl.engine.queue_log import Log
+    from recrawl.estimate import PhaseTypeFit
 
 __all__ = ["CostSettings", "Proposal", "best_fixed", "fit_queue", "modes_up_to", "propose", "worth"]
 
-_SCALES_BADLY = 0.25  # relative difference of the rates per robot between modes that is not trusted
+_SCALES_BADLY = 0.5  # relative difference of the rates per robot between modes that is not trusted
+_SPREADS = 0.5  # difference of squared coefficients of variation between log and fit that is not trusted
 _DRIFTS = 0.3  # relative difference between the halves of a log that is not trusted
 _MOST_MODES = 5
 _MOST_CAPACITY = 2048  # beyond, thresholds are not searched
@@ -31,37 +33,46 @@ _WORTH = 0.01  # of the cost: robots that save less are not worth having
 _BINS = 40
 
 
-def fit_queue(
-    log: Log, conditions: Conditions, access_seconds: float, table: Sequence[int], time: float
-) -> FittedQueue:
+def fit_queue(log: Log, conditions: Conditions, table: Sequence[int], time: float) -> FittedQueue:
     """Fit a log; what speaks against the fit is in its `doubts`. Takes seconds: run it in a worker."""
-    from recrawl.estimate import Gaps, Sample, fit_arrivals, fit_phase_type
+    from recrawl.estimate import Sample, fit_phase_type
 
-    arrivals = fit_arrivals(Gaps.of(log.gaps), orders=(1, 2))
+    access = fit_phase_type(Sample.of(log.accesses), orders=(1, 2, 3))
     service = fit_phase_type(Sample.of(log.services), orders=(1, 2, 3))
     doubts = _uneven(log)
     for name, values, fit in (
-        ("deliveries", log.gaps, arrivals),
+        ("accesses", log.accesses, access),
         ("service times", log.services, service),
     ):
-        doubts += [f"the fit of {name} is not trusted: {text}" for text in fit.warnings]
+        doubts += [f"the fit of {name} is not trusted: {text}" for text in (*fit.warnings, *_misfit(fit))]
         doubts += _drifting(name, values)
-    one, law = arrivals.arrivals, service.law
     return FittedQueue(
         time=time,
         conditions=conditions,
-        D0=_rows(one.D[0].tolist()),
-        D1=_rows(one.D[1].tolist()),
-        alpha=tuple(law.alpha.tolist()),
-        S=_rows(law.S.tolist()),
-        gaps=len(log.gaps),
+        access_start=tuple(access.law.alpha.tolist()),
+        access_moves=_rows(access.law.S.tolist()),
+        service_start=tuple(service.law.alpha.tolist()),
+        service_moves=_rows(service.law.S.tolist()),
+        accesses=len(log.accesses),
         services=len(log.services),
-        access_seconds=access_seconds,
+        success=log.success,
         table=tuple(table),
-        gap_histogram=_histogram(log.gaps),
+        access_histogram=_histogram(log.accesses),
         service_histogram=_histogram(log.services),
         doubts=tuple(doubts),
     )
+
+
+def _misfit(fit: PhaseTypeFit) -> list[str]:
+    """Spread that the fitted law does not have; much less spread than in the log is the dangerous side."""
+    measured, fitted = (
+        second / first**2 - 1.0 for first, second, _ in (fit.empirical_moments, fit.fitted_moments)
+    )
+    if abs(fitted - measured) <= _SPREADS * max(measured, 1.0):
+        return []
+    return [
+        f"their squared coefficient of variation is {measured:.3g} in the log and {fitted:.3g} in the fit"
+    ]
 
 
 def _rows(matrix: list[list[float]]) -> tuple[tuple[float, ...], ...]:
@@ -79,12 +90,12 @@ def _histogram(values: Sequence[float]) -> Histogram:
 
 def _uneven(log: Log) -> list[str]:
     """Why deliveries do not grow with the number of robots, if they do not."""
-    rates = log.rates()
-    if len(rates) < 2 or max(rates.values()) / min(rates.values()) - 1.0 <= _SCALES_BADLY:
+    times = log.access_times()
+    if len(times) < 2 or max(times.values()) / min(times.values()) - 1.0 <= _SCALES_BADLY:
         return []
-    told = ", ".join(f"{number}: {rate:.3g}/s" for number, rate in rates.items())
+    told = ", ".join(f"{seconds:.3g} s with {robots}" for robots, seconds in times.items())
     return [
-        f"deliveries do not grow with the number of robots (per robot, {told}): politeness or the sites limit them"
+        f"deliveries do not grow with the number of robots (an access takes {told}): politeness or the sites limit them"
     ]
 
 
@@ -147,7 +158,7 @@ def _propose(fitted: FittedQueue) -> Proposal:
     conditions = fitted.conditions
     fixed = best_fixed(fitted)
     numbers = modes_up_to(conditions.robots, conditions.fewest, fixed)
-    too_late = not fitted.finishes(numbers) and fitted.access_share > 1.0
+    too_late = fitted.finishing(numbers) is None and fitted.access_share > 1.0
     if conditions.capacity > _MOST_CAPACITY or too_late:
         # Too many robots or pages for a model in which robots finish their accesses: a number that never changes.
         return Proposal(Policy((fixed,)), fixed=fixed, worth=fixed, curve=((fixed, math.nan),))
@@ -215,5 +226,5 @@ def best_fixed(fitted: FittedQueue) -> int:
         robot=prices.robot_per_service / unit,
     )
     return optimal_robots(
-        fitted.service, fitted.one_robot.rate, costs, conditions.capacity, max_robots=conditions.robots
+        fitted.service, fitted.robot_rate, costs, conditions.capacity, max_robots=conditions.robots
     ).robots

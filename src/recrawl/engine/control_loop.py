@@ -115,8 +115,8 @@ class Controller:
     def attach(self) -> None:
         """Begin to steer."""
         self.queue.on_level = self.steer
-        self.queue.on_delivery = self._delivered
         self.robots.on_wait = self._note
+        self.robots.on_worked = self.log.accessed
         self.steer(self.queue.level())
 
     def use(self, table: tuple[int, ...]) -> None:
@@ -137,12 +137,8 @@ class Controller:
             self.robots.switch(number)
         self._note()
 
-    def _delivered(self, robots: int) -> None:
-        self.log.delivered(self.measures.clock.monotonic(), robots)
-
     def _note(self) -> None:
         robots = self.robots
         # Nobody accesses anything and somebody would: nothing is due, or politeness or the budget forbids it.
         spare = self.paced or (robots.waiting > 0 and not robots.in_flight)
         self.measures.state(self.queue.level(), robots.active, spare, robots.working)
-        self.log.state(self.measures.clock.monotonic(), robots.active, robots.working)

@@ -79,7 +79,9 @@ class Engine:
         self.controller = Controller(
             self.robots, self.queue, self.measures, self._table(), self.log, behaviour.budget is not None
         )
-        self.tuning = Tuning(self.controller, self.log, self.measures, self._conditions(), behaviour.control)
+        self.tuning = Tuning(
+            self.controller, self.log, self.measures, self._conditions(), behaviour.control, world.fitter
+        )
         self.indexer.on_record = self.follower.note
         self.indexer.on_service = self.log.served
         self._helpers_stop = asyncio.Event()
@@ -87,6 +89,7 @@ class Engine:
         self._sampled_at = self._plan_ended = -math.inf
         self._plan_took = 0.0
         self._planning = asyncio.Lock()
+        self._saved = False
         self.freshness_seconds = 0.0  # integral of the expected freshness over time
         self._freshness: tuple[float, float] | None = None
         self._hopeless: dict[str, str] = {}
@@ -147,6 +150,7 @@ class Engine:
                     self._start_helpers(helpers)
                     await self._run_robots(stopping)
                     self._helpers_stop.set()
+                    self.tuning.stop()
                 self.queue.close()
                 middle.create_task(self._cancel_late([indexer]), name="grace")
             self.follower.close()
@@ -161,25 +165,26 @@ class Engine:
         self.scheduler.order_pages()
         if 0 < len(self.scheduler) <= _PLANNED_FIRST:  # for more, robots need not wait
             await self.replan()
-        self.measures.restart()
         self.controller.attach()
+        self.measures.restart()
+        self.sampler.begin()
         self.running = True
 
     async def _load(self) -> None:
         await self.actions.restore()
-        prior = await self.world.store.load("prior")
-        if prior is not None:
-            self.scheduler.restore_prior(prior)
+        store = self.world.store
+        values = {name: await store.load(name) for name in ("prior", "clocks", "announcements")}
+        kept = {name: value for name, value in values.items() if value is not None}
+        pages = (await store.statistics())["pages"]["known"]
+        self.scheduler.restore(kept, pages, self.behaviour.budget or self.scheduler.plan.budget)
         bounds = await self.world.store.load("bounds")
         if bounds is not None:
             self.world.admission.restore(bounds)
         async for columns in self.world.store.scan():
             self.scheduler.load(columns)
             await asyncio.sleep(0)
-        announcements = await self.world.store.load("announcements")
-        if announcements is not None:
-            table = self.scheduler.table
-            self.scheduler.announcements.restore(announcements, table.site_numbers)
+        if "announcements" in kept:
+            self.scheduler.announcements.restore(kept["announcements"], self.scheduler.table.site_numbers)
         self._known_before = bool(np.isfinite(self.scheduler.table.last).any())
 
     async def _run_robots(self, stopping: asyncio.Event) -> None:
@@ -295,6 +300,8 @@ class Engine:
             3.0 * self._plan_took if growing else rest
         ):
             await self.replan()
+        elif self.scheduler.planner.wants_order():
+            await self.scheduler.planner.reorder()
 
     async def replan(self) -> None:
         """Find the price anew, and take over the order it gives."""
@@ -303,7 +310,9 @@ class Engine:
             plan = await self.scheduler.replan(self._planned_budget())
             self._plan_ended = self.world.clock.monotonic()
             self._plan_took = self._plan_ended - begun
-        await self.world.store.save("prior", self.scheduler.kept_prior())
+        if not self._saved:  # for those who look beside the engine
+            self._saved = True
+            await self._save()
         _log.debug("planned %d pages at price %g", plan.pages, plan.price)
 
     def _planned_budget(self) -> float:
@@ -366,11 +375,10 @@ class Engine:
             await self.world.store.lease(free, now)
 
     async def _save(self) -> None:
-        await self.world.store.save("prior", self.scheduler.kept_prior())
+        values = await asyncio.to_thread(self.scheduler.kept)
+        for name, value in values.items():
+            await self.world.store.save(name, value)
         await self.world.store.save("bounds", self.world.admission.kept())
-        await self.world.store.save(
-            "announcements", self.scheduler.announcements.kept(self.scheduler.table.sites)
-        )
 
     async def _note_status(self, running: bool = True) -> None:
         document = self.status(running)

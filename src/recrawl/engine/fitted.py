@@ -14,8 +14,8 @@ from recrawl.errors import InvalidModel
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from recrawl.control import Costs, Measures, Mode, Model
-    from recrawl.laws import Bmap, PhaseType
+    from recrawl.control import Costs, Measures, Model
+    from recrawl.laws import PhaseType
 
 __all__ = ["KEPT_AS", "Conditions", "CostSettings", "FittedQueue", "Histogram"]
 
@@ -70,68 +70,83 @@ class Histogram:
 
 @dataclass(frozen=True)
 class FittedQueue:
-    """Deliveries of one robot, service times, and the conditions they were fitted under.
+    """Accesses, service times, and the conditions they were fitted under.
 
-    `D0`, `D1` are the arrivals of one robot at work; `alpha`, `S` the law of service; `table` the active robots for
-    0, 1, ... pages that was in force. `doubts` say why the fit is not to be trusted, if it is not.
+    `access_start`, `access_moves` are the law of the time from when a robot may begin an access to its delivery,
+    `service_start`, `service_moves` that of service; `success` is the share of accesses that bring a page; `table` the
+    active robots for 0, 1, ... pages that was in force. `doubts` say why the fit is not to be trusted, if it is not.
     """
 
     time: float
     conditions: Conditions
-    D0: tuple[tuple[float, ...], ...]
-    D1: tuple[tuple[float, ...], ...]
-    alpha: tuple[float, ...]
-    S: tuple[tuple[float, ...], ...]
-    gaps: int
+    access_start: tuple[float, ...]
+    access_moves: tuple[tuple[float, ...], ...]
+    service_start: tuple[float, ...]
+    service_moves: tuple[tuple[float, ...], ...]
+    accesses: int
     services: int
-    access_seconds: float
+    success: float
     table: tuple[int, ...]
-    gap_histogram: Histogram = field(default_factory=Histogram)
+    access_histogram: Histogram = field(default_factory=Histogram)
     service_histogram: Histogram = field(default_factory=Histogram)
     doubts: tuple[str, ...] = ()
 
     # The laws.
 
     @cached_property
-    def one_robot(self) -> Bmap:
-        """Arrivals of one robot at work."""
-        from recrawl.laws import Bmap
+    def access(self) -> PhaseType:
+        """Law of the time of an access."""
+        from recrawl.laws import PhaseType
 
-        return Bmap([self.D0, self.D1])
+        return PhaseType(self.access_start, self.access_moves)
 
     @cached_property
     def service(self) -> PhaseType:
         """Law of the service time."""
         from recrawl.laws import PhaseType
 
-        return PhaseType(self.alpha, self.S)
+        return PhaseType(self.service_start, self.service_moves)
 
     @property
     def access_share(self) -> float:
-        """Time from one delivery of a robot to its next, in mean service times."""
-        return 1.0 / (self.one_robot.rate * self.service.mean)
+        """Mean time of an access in mean service times."""
+        return self.access.mean / self.service.mean
+
+    @property
+    def robot_rate(self) -> float:
+        """Pages that one robot brings per second."""
+        return self.success / self.access.mean
 
     # The queue.
 
-    def finishes(self, numbers: Iterable[int]) -> bool:
-        """Whether the model lets robots that are switched off finish their access; else it would be too large."""
-        wanted = sorted(set(numbers))
-        phases = self.one_robot.order * (wanted[-1] - max(wanted[0] - 1, 0))
-        return (
-            phases <= _MOST_PHASES and phases * self.service.order * self.conditions.capacity <= _MOST_STATES
-        )
+    def finishing(self, numbers: Iterable[int]) -> PhaseType | None:
+        """The law of accesses for a model in which robots finish them when switched off; None: it would be too large.
+
+        Where the fitted law has too many phases for so many robots, the exponential law of its mean takes its place.
+        """
+        from recrawl.control import finishing_phases
+        from recrawl.laws import PhaseType
+
+        wanted = set(numbers)
+        each = self.service.order * self.conditions.capacity
+        for law in (self.access, PhaseType([1.0], [[-1.0 / self.access.mean]])):
+            phases = finishing_phases(law, wanted)
+            if phases <= _MOST_PHASES and phases * each <= _MOST_STATES:
+                return law
+        return None
 
     def model(self, numbers: Iterable[int], at_once: bool = False) -> Model:
         """The queue with these numbers of robots. `at_once`: the papers' robots, that stop when switched off."""
         from recrawl.control import Model, finishing_robots, switched_at_once
         from recrawl.laws import PhaseType
 
-        wanted = tuple(numbers)
-        modes: tuple[Mode, ...]
-        if at_once or not self.finishes(wanted):
-            modes = switched_at_once(self.one_robot, wanted)
-        else:
-            modes = finishing_robots(self.one_robot, wanted)
+        wanted = set(numbers)
+        law = None if at_once else self.finishing(wanted)
+        modes = (
+            switched_at_once(self.access, wanted, self.success)
+            if law is None
+            else finishing_robots(law, wanted, self.success)
+        )
         after = self.conditions.obsolete_after
         return Model(
             capacity=self.conditions.capacity,
@@ -155,7 +170,6 @@ class FittedQueue:
         found = {"version": _VERSION, **dataclasses.asdict(self)}
         if self.conditions.obsolete_after == math.inf:
             found["conditions"]["obsolete_after"] = None
-        found["access_seconds"] = self.access_seconds if math.isfinite(self.access_seconds) else None
         return found
 
     def to_bytes(self) -> bytes:
@@ -182,10 +196,9 @@ def _restored(cls: type[FittedQueue], raw: dict[str, Any]) -> FittedQueue:
             **{**conditions, "costs": CostSettings(**conditions["costs"])},
             obsolete_after=math.inf if after is None else after,
         ),
-        gap_histogram=Histogram(*(tuple(part) for part in raw.pop("gap_histogram").values())),
+        access_histogram=Histogram(*(tuple(part) for part in raw.pop("access_histogram").values())),
         service_histogram=Histogram(*(tuple(part) for part in raw.pop("service_histogram").values())),
-        access_seconds=math.nan if raw["access_seconds"] is None else raw.pop("access_seconds"),
-        **{name: _tuples(value) for name, value in raw.items() if name != "access_seconds"},
+        **{name: _tuples(value) for name, value in raw.items()},
     )
 
 

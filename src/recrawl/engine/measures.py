@@ -128,6 +128,8 @@ class Measures:
 
     def __post_init__(self) -> None:
         self.started = self.clock.time()
+        self._level = self._robots = self._working = 0
+        self._spare = False
         self.restart()
 
     def restart(self) -> None:
@@ -135,9 +137,6 @@ class Measures:
         self.windows: list[Window] = []
         self._width = _FIRST_WINDOW
         self._open = Window()
-        self._level = 0
-        self._robots = self._working = 0
-        self._spare = False
         self._since = self.clock.monotonic()
 
     # Events.

@@ -26,6 +26,7 @@ _MOST_CHANGES = 16  # of a page's counts that are taken into a belief from count
 _DUPLICATE_WEIGHT = 0.05
 # What the store keeps of a page's belief: log-likelihoods in half precision, and how long to wait at which price.
 _ROW = np.dtype([("evidence", "<f2", (GRID.points,)), ("wait", "<f4"), ("level", "<f4")])
+_PRIOR_PAGES, _PRIOR_STEPS = 8192, 60  # from which the prior is learnt, and how far
 _PRIOR_MOVED = 0.04  # of a prior's mass, before all pages' waits are found anew
 _LEAST = -60000.0  # half precision goes no further
 
@@ -79,7 +80,7 @@ class PageTable:
 
     def __init__(self, weights: str = "links", counts: bool = True) -> None:
         self.belief = Belief(GRID)
-        self._planned_prior = self.belief.priors
+        self._planned_prior = self.belief.priors  # when waits were last found for all pages
         self._counts = counts  # a page without a kept belief is judged by its counts
         self.weights = weights
         self.url: list[str] = []
@@ -97,6 +98,11 @@ class PageTable:
     def __len__(self) -> int:
         return len(self.slot)
 
+    @property
+    def moves(self) -> int:
+        """How often all due times have moved by themselves."""
+        return 0
+
     def site_number(self, name: str) -> int:
         """The number of a site, new when it was not known."""
         number = self.site_numbers.get(name)
@@ -109,7 +115,7 @@ class PageTable:
         """Slots for pages that are not here yet; what the store keeps of their beliefs is believed."""
         if not columns.url:
             return np.zeros(0, dtype=np.int64)
-        slots = self.belief.add(len(columns.url))
+        slots = self._slots_for(columns)
         self._grow(int(slots.max(initial=-1)) + 1)
         numbers = slots.tolist()
         self.slot.update(zip(columns.url, numbers, strict=True))
@@ -127,6 +133,9 @@ class PageTable:
         self.present[slots] = True
         self._believe(slots, columns)
         return slots
+
+    def _slots_for(self, columns: PageColumns) -> NDArray[np.int64]:
+        return self.belief.add(len(columns.url))
 
     def _weights(self, columns: PageColumns) -> NDArray[np.float64]:
         """The weights pages have: their own, or by the rule; those of duplicates are small."""
@@ -162,26 +171,36 @@ class PageTable:
         if rest.size and self._counts:
             believe_counts(self.belief, slots[rest], columns, rest.tolist())
 
-    def learn_prior(self, slots: NDArray[np.int64], most_pages: int = 8192, steps: int = 60) -> bool:
+    def learn_prior(self, slots: NDArray[np.int64]) -> bool:
         """Learn the prior of the change rates from pages that told something; did it move?
 
         On a copy, as the belief stays in use.
         """
-        if slots.size > 4 * most_pages:
-            slots = slots[:: slots.size // (4 * most_pages)]
+        if slots.size > 4 * _PRIOR_PAGES:
+            slots = slots[:: slots.size // (4 * _PRIOR_PAGES)]
         rows = self.belief.evidence(slots)
-        rows = rows[rows.any(axis=1)][:most_pages]
+        rows = rows[rows.any(axis=1)][:_PRIOR_PAGES]
         if not len(rows):
             return False
         copy = Belief(GRID)
         copy.set_priors(self.belief.priors)
         copy.set_evidence(copy.add(len(rows)), rows)
-        copy.settle_priors(steps=steps)
-        moved = float(np.abs(copy.priors - self._planned_prior).sum()) > _PRIOR_MOVED
+        copy.settle_priors(steps=_PRIOR_STEPS)
         self.belief.set_priors(copy.priors)
-        if moved:
-            self._planned_prior = copy.priors
-        return moved
+        if self._moved_little(copy.priors):
+            return False
+        self._planned_prior = copy.priors
+        return True
+
+    def _moved_little(self, prior: NDArray[np.float64]) -> bool:
+        return float(np.abs(prior - self._planned_prior).sum()) <= _PRIOR_MOVED
+
+    def prepare(self, _budget: float) -> object | None:
+        """What follows the number of pages and the budget, found in a worker; `care` takes it over."""
+        return None
+
+    def care(self, prepared: object | None, now: float) -> None:
+        """Take over what was prepared."""
 
     def packed(self, slots: NDArray[np.int64]) -> list[bytes]:
         """What is believed of pages, as the store keeps it."""
@@ -214,7 +233,22 @@ class PageTable:
             empty = math.nan if name in ("last", "due", "wait", "level") else 0
             setattr(self, name, np.concatenate((before, np.full(more, empty, dtype=before.dtype))))
 
+    def kept_prior(self) -> bytes:
+        """The prior, for a table that goes on from it."""
+        return self.belief.priors.ravel().astype("<f8").tobytes()
+
+    def shift_times(self, shift: float) -> None:
+        """The clock on the wall was set back: what was before it was earlier by as much."""
+        self.last += shift
+        self.due += shift
+
     # What is believed, in real time.
+
+    def waits(
+        self, slots: NDArray[np.int64], weight: NDArray[np.float64], price: float | NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Time until an access of each page is worth the price."""
+        return self.belief.time_to_price(slots, price, weight)
 
     def due_times(
         self, slots: NDArray[np.int64], waits: NDArray[np.floating], _now: float
@@ -230,6 +264,10 @@ class PageTable:
         """Changes per second that are expected."""
         return self.belief.mean_rate(slots)
 
+    def typical_rate(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The rates whose logarithms are the means of what is believed."""
+        return self.belief.typical_rate(slots)
+
     def change_rate_interval(self, slots: NDArray[np.int64], level: float) -> NDArray[np.float64]:
         """Credible intervals of the change rates: columns low and high."""
         return self.belief.interval(slots, level)
@@ -244,10 +282,20 @@ class PageTable:
         last: NDArray[np.float64],
         ended: NDArray[np.float64],
         changed: NDArray[np.bool_],
-        ages: NDArray[np.float64],
+        dates: NDArray[np.float64],
+        heard: NDArray[np.float64],
     ) -> None:
-        """Learn from accesses: `ages` are the times that dated changes tell of, NaN where there is no date."""
+        """Learn from accesses: `dates` are those of last changes, `heard` is when a page was said to have changed.
+
+        Both are NaN where there is none. What was said without a date tells how long the page had been quiet.
+        """
+        ages = np.where(np.isnan(heard), ended, heard) - dates
+        quiet = ~np.isnan(heard) & np.isnan(dates)
+        ages[quiet] = heard[quiet] - last[quiet]
         self.belief.update(slots, ended - last, changed, ages)
+
+    def seen(self, slots: NDArray[np.int64], ended: NDArray[np.float64]) -> None:
+        """Pages have a copy from now on, whatever was before."""
 
     def freshness(self, now: float, most_pages: int = 4096, seed: int = 0) -> float:
         """Probability that a copy is current, by weight, over pages that were accessed (of a sample, if many)."""

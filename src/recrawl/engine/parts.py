@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from recrawl.control import Policy
     from recrawl.engine.conclude import Admission
+    from recrawl.engine.fitting import Fitter
     from recrawl.engine.protocols import Accessor, Buffer, Clock, Index, Politeness, Store
     from recrawl.engine.records import Access, Content, Delivery, NewPage, Outcome
 
@@ -39,6 +40,7 @@ class World:
     ]  # seeds, lists and sitemaps, read once from the start
     executor: Executor | None = None
     delay: Callable[[Delivery], Awaitable[None]] | None = None
+    fitter: Fitter | None = None  # of the index queue; None: in a thread
 
 
 @dataclass(frozen=True)

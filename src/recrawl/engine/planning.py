@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["NEVER", "POLICIES", "Pages", "Plan", "Policy", "PolicyName", "make_plan", "plan_order"]
+__all__ = ["AT_ONCE", "NEVER", "POLICIES", "Pages", "Plan", "Policy", "PolicyName", "make_plan", "plan_order"]
 
 PolicyName = Literal["optimal", "poisson", "uniform", "proportional"]
 POLICIES: tuple[PolicyName, ...] = ("optimal", "poisson", "uniform", "proportional")
 
+AT_ONCE = -1e15  # due time of a page that is to be accessed before all others
 NEVER = 1e18  # due time of pages that are not worth an access: last, not lost
 _SAMPLE = 4096  # pages on which the price is looked for
 _FEW = 20_000  # pages for which all waits are found anew by every plan
@@ -78,7 +79,7 @@ class Policy:
             return np.broadcast_to(np.asarray(price, dtype=np.float64), slots.shape)
         if self.name == "proportional":
             return price / self.table.belief.mean_rate(slots)
-        return self.table.belief.time_to_price(slots, 1.0, weight / price)
+        return self.table.waits(slots, weight, price)
 
     def intervals(self, slots: NDArray[np.int64], weight: Floats, price: float | Floats) -> Floats:
         """The same in seconds, within the bounds that were set."""
@@ -123,15 +124,20 @@ class Found:
     order: Order
 
 
-def plan_order(policy: Policy, pages: Pages, before: Plan, budget: float, now: float) -> Found:
-    """A plan and the order it gives. Runs in a worker, while pages come and go."""
-    table = policy.table
-    moved = table.learn_prior(pages.slots)
-    plan = make_plan(policy, pages, budget, before.price if before.pages else None)
-    everything = moved or pages.slots.size <= _FEW
-    places, waits, levels = _stale_waits(policy, pages, plan, everything)
+def plan_order(policy: Policy, pages: Pages, before: Plan, budget: float | None, now: float) -> Found:
+    """A plan and the order it gives; without a budget only the order, by the waits that are known.
+
+    Runs in a worker, while pages come and go.
+    """
+    table, plan = policy.table, before
+    places, waits, levels = np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
     wait = table.wait[pages.slots].astype(np.float64)
-    wait[places] = waits
+    if budget is not None:
+        moved = table.learn_prior(pages.slots)
+        plan = make_plan(policy, pages, budget, before.price if before.pages else None)
+        everything = moved or pages.slots.size <= _FEW
+        places, waits, levels = _stale_waits(policy, pages, plan, everything)
+        wait[places] = waits
     due = np.where(pages.kept, pages.due, math.nan)
     chosen = np.flatnonzero(~pages.kept)
     slots = pages.waiting[chosen]

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from recrawl.control import Measures
-    from recrawl.engine.fitted import FittedQueue
+    from recrawl.engine.fitted import FittedQueue, Histogram
+    from recrawl.laws import PhaseType
 
 __all__ = ["comparison", "fleet", "laws", "occupancy", "prospects", "thresholds", "what_if"]
 
@@ -85,45 +86,23 @@ def occupancy(
 
 def laws(model: FittedQueue) -> list[dict[str, Any]]:
     """The fitted laws with their densities, beside histograms of what was measured."""
-    import numpy as np
-
-    one, service = model.one_robot, model.service
-    start = one.phases @ one.D[1] / one.batch_rate
-    scv = one.interval_variance / one.interval_mean**2
-    return [
-        _law(
-            "deliveries of one robot",
-            "exponential" if one.order == 1 else f"Markovian arrivals, {one.order} phases",
-            one.interval_mean,
-            scv,
-            model.gaps,
-            _density(start, one.D[0], -one.D[0] @ np.ones(one.order), model.gap_histogram.edges),
-            model.gap_histogram,
-        ),
-        _law(
-            "service times",
-            "exponential" if service.order == 1 else f"phase-type, {service.order} phases",
-            service.mean,
-            service.scv,
-            model.services,
-            _density(service.alpha, service.S, service.exits, model.service_histogram.edges),
-            model.service_histogram,
-        ),
-    ]
+    parts = (
+        ("accesses of one robot", model.access, model.accesses, model.access_histogram),
+        ("service times", model.service, model.services, model.service_histogram),
+    )
+    return [_law(*part) for part in parts]
 
 
-def _law(
-    name: str, family: str, mean: float, scv: float, samples: int, density: list[list[float]], histogram: Any
-) -> dict[str, Any]:
+def _law(name: str, law: PhaseType, samples: int, histogram: Histogram) -> dict[str, Any]:
     bins = zip(histogram.edges, histogram.edges[1:], histogram.counts, strict=False)
     return {
         "name": name,
-        "family": family,
-        "mean": mean,
-        "scv": scv,
+        "family": "exponential" if law.order == 1 else f"phase-type, {law.order} phases",
+        "mean": law.mean,
+        "scv": law.scv,
         "samples": samples,
-        "detail": f"mean {mean:.4g} s, scv {scv:.3g}, from {samples:,}",
-        "density": density,
+        "detail": f"mean {law.mean:.4g} s, scv {law.scv:.3g}, from {samples:,}",
+        "density": _density(law, histogram.edges),
         "histogram": [
             {"low": low, "high": high, "density": count / (samples * (high - low))}
             for low, high, count in bins
@@ -132,17 +111,17 @@ def _law(
     }
 
 
-def _density(start: Any, moves: Any, exits: Any, edges: Sequence[float]) -> list[list[float]]:
+def _density(law: PhaseType, edges: Sequence[float]) -> list[list[float]]:
     """f(x) = α e^{Sx} s at evenly spaced points, by powers of e^{S step}."""
     from scipy.linalg import expm
 
     if not edges:
         return []
     step = edges[-1] / _POINTS
-    leap = expm(moves * step)
-    found, here = [], start
+    leap = expm(law.S * step)
+    found, here = [], law.alpha
     for place in range(_POINTS + 1):
-        found.append([place * step, float(here @ exits)])
+        found.append([place * step, float(here @ law.exits)])
         here = here @ leap
     return found
 
@@ -274,9 +253,8 @@ def _elsewhere(
     )
     return replace(
         _with_robots(replace(model, conditions=changed), robots),
-        D0=_scaled(model.D0, 1.0 / access_factor),
-        D1=_scaled(model.D1, 1.0 / access_factor),
-        S=_scaled(model.S, 1.0 / service_factor),
+        access_moves=_scaled(model.access_moves, 1.0 / access_factor),
+        service_moves=_scaled(model.service_moves, 1.0 / service_factor),
         table=(*model.table, *(model.table[-1:] * room))[: room + 1],
         doubts=(),
     )

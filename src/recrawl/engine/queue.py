@@ -56,7 +56,6 @@ class IndexQueue:
         self._last_done = -math.inf
         self._closed = False
         self.on_level: Callable[[int], None] = lambda _level: None
-        self.on_delivery: Callable[[int], None] = lambda _robots: None
 
     def level(self) -> int:
         """Pages waiting and being indexed."""
@@ -69,7 +68,6 @@ class IndexQueue:
         delivery = Delivery(access, now, now + self._keeps(), robots)
         taken = self.buffer.offer(delivery)
         self.measures.arrived(lost=not taken)
-        self.on_delivery(robots)
         if not taken:
             self._returned(access.url)
             return False

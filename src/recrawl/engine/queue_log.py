@@ -1,22 +1,20 @@
-"""Deliveries and service times of the running engine, as the fits take them."""
+"""Accesses and service times of the running engine, as the fits take them."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
+__all__ = ["FEWEST", "Log"]
 
-__all__ = ["Log"]
-
-FEWEST = 400  # deliveries and service times before anything is fitted
+FEWEST = 400  # accesses and service times before anything is fitted
 _KEPT = 20_000
+_SKIPPED = 50  # accesses at the start, which wait for the first pages to be found
 
 
 class Log:
-    """The latest deliveries and service times.
+    """The latest accesses and service times.
 
-    Deliveries are kept in robot-time: a gap is the integral of the number of robots at work between two deliveries, so
-    a switch in between does no harm, and a robot that was switched off counts until it has finished its access. Time,
-    work and deliveries by the number of active robots tell whether deliveries grow with the robots at all.
+    An access counts from the moment a robot could begin it to its delivery: the wait for a page is part of it. It
+    counts whether or not the robot was switched off meanwhile. Sums by the number of robots that were active when it
+    began tell whether accesses take longer the more robots there are.
     """
 
     def __init__(self) -> None:
@@ -24,44 +22,32 @@ class Log:
 
     def clear(self) -> None:
         """Forget everything: service is now done in another way."""
-        self.gaps: list[float] = []  # seconds of one robot at work
+        self.accesses: list[float] = []  # seconds
         self.services: list[float] = []
-        self.seconds: dict[int, float] = {}  # by number of active robots
-        self.robot_seconds: dict[int, float] = {}  # of robots at work, by number of active robots
-        self.deliveries: Counter[int] = Counter()
-        self._active = self._working = 0
-        self._since = math.nan
-        self._gap = 0.0
-        self._first = True
+        self.delivered = self.counted = 0  # accesses that brought a page, and all of them
+        self.by_robots: dict[int, tuple[float, float]] = {}  # number of accesses and their seconds
+        self._skip = _SKIPPED
 
-    def state(self, time: float, active: int, working: int) -> None:
-        """So many robots are active, and so many at work, from now on."""
-        if not math.isnan(self._since):
-            step = max(0.0, time - self._since)
-            self._gap += step * self._working
-            self.seconds[self._active] = self.seconds.get(self._active, 0.0) + step
-            self.robot_seconds[self._active] = (
-                self.robot_seconds.get(self._active, 0.0) + step * self._working
-            )
-        self._since, self._active, self._working = time, active, working
-
-    def delivered(self, time: float, robots: int) -> None:
-        """A page came, while so many robots were active."""
-        self.state(time, self._active, self._working)
-        self.deliveries[robots] += 1
-        if not self._first:
-            self.gaps.append(max(self._gap, 1e-9))
-        self._first, self._gap = False, 0.0
-        if len(self.gaps) > _KEPT:
-            del self.gaps[: _KEPT // 2]
+    def accessed(self, seconds: float, robots: int, delivers: bool) -> None:
+        """A robot has accessed a page; so many robots were active when it began."""
+        if self._skip > 0:
+            self._skip -= 1
+            return
+        self.accesses.append(max(seconds, 1e-9))
+        self.counted += 1
+        self.delivered += delivers
+        count, total = self.by_robots.get(robots, (0.0, 0.0))
+        self.by_robots[robots] = (count + 1.0, total + seconds)
+        if len(self.accesses) > _KEPT:
+            del self.accesses[: _KEPT // 2]
             self._fade()
 
     def _fade(self) -> None:
         """What is older counts half."""
-        for sums in (self.seconds, self.robot_seconds):
-            for number in sums:
-                sums[number] /= 2.0
-        self.deliveries = Counter({number: count // 2 for number, count in self.deliveries.items()})
+        self.counted, self.delivered = self.counted // 2, self.delivered // 2
+        self.by_robots = {
+            robots: (count / 2.0, total / 2.0) for robots, (count, total) in self.by_robots.items()
+        }
 
     def served(self, seconds: float) -> None:
         """A page was indexed."""
@@ -73,20 +59,25 @@ class Log:
     @property
     def enough(self) -> bool:
         """Whether a fit can be tried."""
-        return len(self.gaps) >= FEWEST and len(self.services) >= FEWEST
+        return len(self.accesses) >= FEWEST and len(self.services) >= FEWEST
 
-    def rates(self, fewest: int = 100) -> dict[int, float]:
-        """Deliveries per second of a robot at work, by number of active robots, where there are enough."""
+    @property
+    def success(self) -> float:
+        """Share of the accesses that brought a page."""
+        return self.delivered / self.counted if self.counted else 1.0
+
+    def access_times(self, fewest: int = 100) -> dict[int, float]:
+        """Mean time of an access by the number of active robots, where there are enough of them."""
         return {
-            number: count / self.robot_seconds[number]
-            for number, count in sorted(self.deliveries.items())
-            if number > 0 and count >= fewest and self.robot_seconds.get(number, 0.0) > 0
+            robots: total / count
+            for robots, (count, total) in sorted(self.by_robots.items())
+            if count >= fewest and total > 0
         }
 
     def snapshot(self) -> Log:
         """A copy for a worker."""
         copy = Log()
-        copy.gaps, copy.services = list(self.gaps), list(self.services)
-        copy.seconds, copy.robot_seconds = dict(self.seconds), dict(self.robot_seconds)
-        copy.deliveries = Counter(self.deliveries)
+        copy.accesses, copy.services = list(self.accesses), list(self.services)
+        copy.delivered, copy.counted = self.delivered, self.counted
+        copy.by_robots = dict(self.by_robots)
         return copy

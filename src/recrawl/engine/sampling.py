@@ -34,6 +34,10 @@ class Sampler:
         self.bound = math.nan
         self.latest: dict[str, float] = {}
 
+    def begin(self) -> None:
+        """What the first sample is compared with."""
+        self._before = self._totals()
+
     async def note(self) -> None:
         """One sample, since the one before."""
         engine = self._engine
@@ -110,7 +114,7 @@ class Sampler:
         if share < 1.0:
             slots = np.random.default_rng(0).choice(slots, _BOUND_PAGES, replace=False)
         try:
-            rates, weight = table.belief.typical_rate(slots), table.weight[slots].copy()
+            rates, weight = table.typical_rate(slots), table.weight[slots].copy()
             self.bound = await asyncio.to_thread(_bound, rates, weight, share * engine.scheduler.plan.budget)
         except RecrawlError:  # no page ever changes, or has a weight
             self.bound = math.nan

@@ -17,17 +17,19 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from recrawl.engine.announcements import Announcements
+from recrawl.engine.clock_pages import table_of
 from recrawl.engine.dates import Dates
 from recrawl.engine.leases import Leases
-from recrawl.engine.pages import GRID, PageTable, columns_of
-from recrawl.engine.planning import NEVER, Pages, Plan, Policy, plan_order
+from recrawl.engine.pages import GRID, columns_of
+from recrawl.engine.planner import Planner
+from recrawl.engine.planning import AT_ONCE, NEVER, Plan, Policy
 from recrawl.engine.records import PageColumns, State
 from recrawl.engine.sites import Sites, sort_pages
 from recrawl.engine.tickets import Observation, SchedulerSettings, Ticket
 from recrawl.engine.waiting import wait_until_set
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["Observation", "Scheduler", "SchedulerSettings", "Ticket"]
 
 _SCHEDULED = frozenset((State.KNOWN, State.DUPLICATE))
-_AT_ONCE = -1e15  # due time of a page that is to be accessed before all others
 
 
 Numbers = TypeVar("Numbers", float, "NDArray[np.float64]")
@@ -56,24 +57,23 @@ class Scheduler:
         self, clock: Clock, politeness: Politeness, pace: Pace, settings: SchedulerSettings | None = None
     ) -> None:
         self.settings = settings or SchedulerSettings()
-        self.table = PageTable(self.settings.weights)
+        self.table = table_of(self.settings.policy, self.settings.weights)
         self.policy = Policy(
             self.settings.policy, self.table, self.settings.shortest_seconds, self.settings.longest_seconds
         )
         self.plan = Plan(self.settings.policy, 1.0, 1.0)
         self.leases = Leases(self.settings.lease_seconds)
         self.announcements = Announcements()
-        self._clock, self._politeness, self._pace = clock, politeness, pace
-        self._sites = Sites(self.table, politeness)
+        self.clock, self.politeness, self._pace = clock, politeness, pace
+        self.order = Sites(self.table, politeness)
         self._later: list[
             tuple[float, int, float]
         ] = []  # not to be accessed before a time: slot and due time
-        self._news_since_plan = 0  # pages that came or were accessed
+        self.news_since_plan = 0  # pages that came or were accessed
+        self.planner = Planner(self)
         self._turn = asyncio.Lock()
         self._news = asyncio.Event()
         self._closed = False
-        self._planning = False
-        self._freed: list[int] = []
         self._dates = Dates()
 
     def __len__(self) -> int:
@@ -98,7 +98,7 @@ class Scheduler:
             slots = self.table.add(columns_of(list(fresh.values())))
             self._find_waits(slots[~np.isnan(self.table.last[slots])])
             self._place(slots, list(fresh.values()))
-            self._news_since_plan += slots.size
+            self.news_since_plan += slots.size
             self._news.set()
         return len(fresh)
 
@@ -108,7 +108,7 @@ class Scheduler:
             chosen = [place for place, state in enumerate(columns.state) if state in _SCHEDULED]
             columns = PageColumns(*([getattr(columns, f.name)[i] for i in chosen] for f in fields(columns)))
         slots = self.table.add(columns)
-        now = self._clock.time()
+        now = self.clock.time()
         depth, found = np.array(columns.depth, dtype=np.float64), np.array(columns.found_at, dtype=np.float64)
         due = np.where(np.isnan(self.table.last[slots]), _newcomer(depth, found), self.policy.due(slots, now))
         # Leases are those of other machines: a store of one engine ends them when it is opened.
@@ -117,18 +117,18 @@ class Scheduler:
             heapq.heappush(self._later, (float(held[place]), int(slots[place]), float(due[place])))
             due[place] = math.nan
         self.table.due[slots] = due
-        self._news_since_plan += slots.size
+        self.news_since_plan += slots.size
         return int(slots.size)
 
     def order_pages(self) -> None:
         """Put pages that were loaded in the order in which an earlier run meant them."""
-        slots = self._sites.begin_order()
+        slots = self.order.begin_order()
         if not slots.size:
             return
         due = self.table.due[slots]
         seen = ~np.isnan(self.table.last[slots])
-        due[seen] = self.policy.due(slots[seen], self._clock.time())
-        self._sites.adopt(sort_pages(slots, due, self.table.site[slots], len(self.table.sites)))
+        due[seen] = self.policy.due(slots[seen], self.clock.time())
+        self.order.adopt(sort_pages(slots, due, self.table.site[slots], len(self.table.sites)))
 
     def remove(self, url: str) -> None:
         """Take a page out of the schedule."""
@@ -137,11 +137,8 @@ class Scheduler:
             return
         self.leases.end(slot)
         self.announcements.forget(slot)
-        self._sites.take_out(slot)
-        self._freed.append(slot)
-        if not self._planning:  # a plan in the making still asks for these pages
-            self.table.free(self._freed)
-            self._freed = []
+        self.order.take_out(slot)
+        self.planner.free(slot)
 
     def set_weight(self, url: str, weight: float) -> None:
         """Another weight for a page, in force from now on."""
@@ -152,7 +149,7 @@ class Scheduler:
         if not math.isnan(self.table.last[slot]):
             self._find_waits(np.array([slot]))
             if not math.isnan(self.table.due[slot]) and slot not in self.announcements:
-                self._put(slot, float(self.policy.due(np.array([slot]), self._clock.time())[0]))
+                self._put(slot, float(self.policy.due(np.array([slot]), self.clock.time())[0]))
 
     # What is learnt.
 
@@ -172,20 +169,22 @@ class Scheduler:
         dates = np.array([math.nan if o.date is None else o.date for o in told])
         changed = np.array([o.changed for o in told])
         believed = self._dates.judge(self.table.site[slots], dates, ended)
-        dated = changed & (dates > last) & (dates <= ended) & believed
-        ages = np.where(dated, ended - dates, math.nan)
-        for place in range(len(told)) if self.announcements else ():
-            age = self.announcements.settle(int(slots[place]), bool(changed[place]))
-            if age is not None:
-                ages[place] = min(age, ended[place] - last[place])
+        dates[~(changed & (dates > last) & (dates <= ended) & believed)] = math.nan
+        heard = np.full(slots.size, math.nan)
+        for place in range(slots.size) if self.announcements else ():
+            said = self.announcements.settle(int(slots[place]), bool(changed[place]))
+            if said is not None and said.heard > last[place]:
+                heard[place], dates[place] = said.heard, said.date
         # The first content tells of no change; a clock that was set back says nothing.
         usable = (ended > last) & np.array([o.page.digest is not None for o in told])
         if usable.any():
-            self.table.observe(slots[usable], last[usable], ended[usable], changed[usable], ages[usable])
+            told_by = (slots, last, ended, changed, dates, heard)
+            self.table.observe(*(column[usable] for column in told_by))
+        self.table.seen(slots[~usable], ended[~usable])
 
     def announce(self, pages: Sequence[NewPage]) -> int:
         """Dates of a list of pages that was read now; how many pages are due at once because of them."""
-        now, moved = self._clock.time(), 0
+        now, moved = self.clock.time(), 0
         for page in pages:
             slot = self.table.slot.get(page.url)
             if slot is None or page.last_modified is None:
@@ -198,7 +197,7 @@ class Scheduler:
 
     def signal(self, url: str, when: float | None = None) -> bool:
         """Somebody says that a page has changed, at `when` or just now: it is due at once. Whether that is news."""
-        slot, now = self.table.slot.get(url), self._clock.time()
+        slot, now = self.table.slot.get(url), self.clock.time()
         if slot is None:
             return False
         last = float(self.table.last[slot])
@@ -212,7 +211,7 @@ class Scheduler:
         slot = self.table.slot.get(url)
         if slot is None or slot in self.leases:
             return False
-        self._put(slot, _AT_ONCE)
+        self._put(slot, AT_ONCE)
         self._news.set()
         return True
 
@@ -238,12 +237,12 @@ class Scheduler:
         if unknown.any():
             self._find_waits(slots[unknown])
         self._place(slots, known)
-        self._news_since_plan += slots.size
+        self.news_since_plan += slots.size
         self._news.set()
 
     def _place(self, slots: NDArray[np.int64], pages: Sequence[PageRecord]) -> None:
         """Let pages wait for their due times, or take them out."""
-        due = self.policy.due(slots, self._clock.time())
+        due = self.policy.due(slots, self.clock.time())
         for page, slot, when in zip(pages, slots.tolist(), due.tolist(), strict=True):
             if page.state not in _SCHEDULED:
                 self.remove(page.url)
@@ -268,7 +267,7 @@ class Scheduler:
         if slot is None:
             return
         ticket = self.leases.end(slot, recorded=False)
-        now = self._clock.time()
+        now = self.clock.time()
         # Kept in front, pages that a full buffer refuses would be all that robots access.
         self._put(slot, now if ticket is None or (tried and ticket.due < now) else ticket.due)
         self._news.set()
@@ -279,11 +278,11 @@ class Scheduler:
 
     def _put(self, slot: int, due: float, not_before: float = -math.inf) -> None:
         """Let a page wait in the line of its site, or apart until it may be accessed."""
-        if not_before > self._clock.time():
-            self._sites.take_out(slot)
+        if not_before > self.clock.time():
+            self.order.take_out(slot)
             heapq.heappush(self._later, (not_before, slot, due))
         else:
-            self._sites.push(slot, due)
+            self.order.push(slot, due)
 
     # The hand-out.
 
@@ -295,7 +294,7 @@ class Scheduler:
                 found = self.try_next()
                 if isinstance(found, Ticket):
                     return found
-                await wait_until_set(self._news, self._clock, found)
+                await wait_until_set(self._news, self.clock, found)
         return None
 
     def close(self) -> None:
@@ -305,29 +304,29 @@ class Scheduler:
 
     def ended(self, site: str, access: Access | None) -> None:
         """An access of this site has ended (None: it never began), so it may have a place."""
-        self._politeness.end(site, access)
-        if self._sites.access_ended(site):
+        self.politeness.end(site, access)
+        if self.order.access_ended(site):
             self._news.set()
 
     def try_next(self) -> Ticket | float:
         """A page, or the seconds until there may be one (infinite: until something happens)."""
-        now, steady = self._clock.time(), self._clock.monotonic()
+        now, steady = self.clock.time(), self.clock.monotonic()
         self._release(now)
-        self._sites.unblock(steady)
+        self.order.unblock(steady)
         paced = self._pace.ready_at(steady) - steady
         if paced > 1e-9:
             return paced
-        head = self._sites.first(steady)
+        head = self.order.first(steady)
         if head is None:
             return self._next_moment(now, steady)
         self._pace.take(steady)
         return self._hand_out(head[1], head[0], now)
 
     def _hand_out(self, slot: int, due: float, now: float) -> Ticket:
-        self._sites.take_out(slot)
+        self.order.take_out(slot)
         ticket = Ticket(self.table.url[slot], slot, self.table.sites[self.table.site[slot]], now, due)
         self.leases.begin(ticket)
-        self._politeness.begin(ticket.site)
+        self.politeness.begin(ticket.site)
         return ticket
 
     def _release(self, now: float) -> None:
@@ -340,7 +339,7 @@ class Scheduler:
             self.put_back(ticket.url)
 
     def _next_moment(self, now: float, steady: float) -> float:
-        moments = [self._sites.next_ready() - steady]
+        moments = [self.order.next_ready() - steady]
         if self._later:
             moments.append(self._later[0][0] - now)
         if (end := self.leases.next_end()) is not None:
@@ -349,46 +348,38 @@ class Scheduler:
 
     # What outlives the process.
 
-    def kept_prior(self) -> bytes:
-        """The learnt prior and the prices, for `restore_prior`."""
-        prior = self.table.belief.priors.ravel()
-        return np.concatenate(([self.plan.price, self.plan.budget], prior)).astype(np.float64).tobytes()
+    def kept(self) -> dict[str, bytes]:
+        """Prices, what is believed of all pages together, and how far announcements were right, for `restore`."""
+        numbers = np.array([self.plan.price, self.plan.budget]).tobytes()
+        whole = self.table.kept_prior()
+        found = {"announcements": self.announcements.kept(self.table.sites)}
+        if self.settings.policy == "optimal":
+            return {"prior": numbers, "clocks": whole, **found}
+        return {"prior": numbers + whole, **found}
 
-    def restore_prior(self, kept: bytes) -> None:
-        """Go on with a prior and a price that were kept."""
-        numbers = np.frombuffer(kept, dtype=np.float64)
-        if numbers.size == 2 + GRID.points:
+    def restore(self, kept: Mapping[str, bytes], pages: int, budget: float) -> None:
+        """Go on from what was kept, before `pages` pages are loaded."""
+        numbers = np.frombuffer(kept.get("prior", b""), dtype=np.float64)
+        if numbers.size >= 2:
             self.plan = Plan(self.settings.policy, float(numbers[1]), float(numbers[0]))
+        per_page = budget / max(pages, 1)
+        self.table = table_of(
+            self.settings.policy, self.settings.weights, kept=kept.get("clocks"), budget=per_page
+        )
+        if self.settings.policy != "optimal" and numbers.size == 2 + GRID.points:
             self.table.belief.set_priors(numbers[None, 2:])
+        self.policy.table = self.table
+        self.order = Sites(self.table, self.politeness)
 
     # Planning.
 
     def wants_plan(self, share: float = 0.05) -> bool:
         """Whether enough has changed since the last plan."""
-        return self._news_since_plan >= max(20, share * len(self.table))
+        return self.news_since_plan >= max(20, share * len(self.table))
 
     async def replan(self, budget: float) -> Plan:
         """Find the price anew in a worker, and take over the order it gives."""
-        table = self.table
-        slots = np.flatnonzero(table.present)
-        ceilings = np.array([1.0 / max(self._politeness.delay(name), 1e-9) for name in table.sites])
-        waiting = self._sites.begin_order()
-        kept = ~(table.due[waiting] > _AT_ONCE)
-        kept |= np.isnan(table.last[waiting]) | np.isin(waiting, self.announcements.slots())
-        pages = Pages(
-            slots, table.weight[slots], table.site[slots], ceilings, waiting, table.due[waiting], kept
-        )
-        self._news_since_plan, self._planning = 0, True
-        now = self._clock.time()
-        try:
-            found = await asyncio.to_thread(plan_order, self.policy, pages, self.plan, budget, now)
-            self.plan = found.plan
-            table.wait[found.slots], table.level[found.slots] = found.waits, found.levels
-            self._sites.adopt(found.order)
-        finally:
-            self._sites.give_up_order()
-            self._planning = False
-            self.table.free(self._freed)
-            self._freed = []
+        self.news_since_plan = 0
+        self.plan = await self.planner.replan(budget)
         self._news.set()
         return self.plan

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from recrawl.engine.automatic import Proposal, fit_queue, propose
 from recrawl.engine.control_loop import fixed, switched, table_of
+from recrawl.engine.fitting import Here, Task
 from recrawl.engine.queue_log import FEWEST
 from recrawl.errors import RecrawlError
 
 if TYPE_CHECKING:
     from recrawl.control import Measures as Predicted
+    from recrawl.engine.automatic import Proposal
     from recrawl.engine.control_loop import Controller
     from recrawl.engine.fitted import Conditions, FittedQueue
+    from recrawl.engine.fitting import Fitter, Found
     from recrawl.engine.measures import Measures
     from recrawl.engine.queue_log import Log
 
@@ -33,10 +34,16 @@ class Tuning:
     """Fits the log now and then; predicts the queue as it is steered; steers it anew when asked to."""
 
     def __init__(
-        self, controller: Controller, log: Log, measures: Measures, conditions: Conditions, control: str
+        self,
+        controller: Controller,
+        log: Log,
+        measures: Measures,
+        conditions: Conditions,
+        control: str,
+        fitter: Fitter | None = None,
     ) -> None:
         self._controller, self._log, self._measures = controller, log, measures
-        self._conditions = conditions
+        self._conditions, self._fitter = conditions, fitter or Here()
         self.control = control
         self.fitted: FittedQueue | None = None
         self.predicted: Predicted | None = None
@@ -64,6 +71,11 @@ class Tuning:
         self.history = [*self.history, {"time": self._measures.clock.time(), "text": text}][-_REMEMBERED:]
         _log.log(logging.WARNING if warn else logging.INFO, "control: %s", text)
 
+    def stop(self) -> None:
+        """Give up a fit that is being computed."""
+        self._turn += 1
+        self._fitter.stop()
+
     async def consider(self) -> bool:
         """Fit again if the log has grown enough; whether there is a new fit."""
         served = self._measures.total().served
@@ -72,26 +84,28 @@ class Tuning:
         if self.control == "auto" and self._probe():
             return False
         self._fitted = served
-        turn, log, table = self._turn, self._log.snapshot(), self._controller.table
-        access = self._measures.access_time.document()["mean"]
-        now = self._measures.clock.time()
+        turn, auto = self._turn, self.control == "auto"
+        task = Task(
+            self._log.snapshot(), self._conditions, self._controller.table, self._measures.clock.time(), auto
+        )
         try:
-            fitted = await asyncio.to_thread(fit_queue, log, self._conditions, access, table, now)
-            proposal = await asyncio.to_thread(propose, fitted) if self.control == "auto" else None
-            if turn == self._turn:
-                await self._take(fitted, proposal)
+            found = await self._fitter(task)
         except RecrawlError as error:
-            self.reason = str(error)
-            if self.control == "auto":
-                self._decide(f"refused: the fit failed: {error}", warn=True)
+            if turn == self._turn:
+                self.reason = str(error)
+                if auto:
+                    self._decide(f"refused: the fit failed: {error}", warn=True)
             return False
-        return turn == self._turn
+        if found is None or turn != self._turn:
+            return False
+        self._take(found)
+        return True
 
     def _probe(self) -> bool:
         """Run with half of the robots for a while if their number has never changed."""
         most = self._conditions.robots
-        rates = self._log.rates(_PROBE // 2)
-        if len(rates) != 1 or most < 2 or most not in rates or self.proposal is not None:
+        times = self._log.access_times(_PROBE // 2)
+        if len(times) != 1 or most < 2 or most not in times or self.proposal is not None:
             return False
         half = fixed(most // 2, self._conditions.capacity)
         if self._controller.table != half:
@@ -101,16 +115,12 @@ class Tuning:
             self._controller.use(half)
         return True
 
-    async def _take(self, fitted: FittedQueue, proposal: Proposal | None) -> None:
-        turn = self._turn
-        self.fitted, self.reason = fitted, ""
-        if proposal is not None:
-            self._apply(proposal)
+    def _take(self, found: Found) -> None:
+        self.fitted, self.reason = found.fitted, ""
+        if found.proposal is not None:
+            self._apply(found.proposal)
         table = self._controller.table
-        ours = await asyncio.to_thread(fitted.predict, table)
-        papers = await asyncio.to_thread(fitted.predict, table, True)
-        if turn == self._turn:
-            self.predicted, self.at_once = ours, papers
+        self.predicted, self.at_once = found.predicted.get(table), found.at_once.get(table)
 
     def _apply(self, proposal: Proposal) -> None:
         """Use the thresholds that a fit calls best, if they save something worth a switch."""
@@ -154,7 +164,7 @@ class Tuning:
             f"accesses take {fitted.access_share:.2g} mean service times (more than {SLOW_ACCESS}): robots that are "
             "switched off still deliver"
         )
-        if not fitted.finishes(table):
+        if fitted.finishing(table) is None:
             return [f"{text}, so predictions drift"]
         if self.predicted is None or self.at_once is None:
             return [text]

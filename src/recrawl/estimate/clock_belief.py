@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from recrawl.estimate._clock_kernels import Clocks
 
     Floats = NDArray[np.float64]
-    Found = tuple[list[bytes], NDArray[np.int32]]
+    Found = tuple[list[bytes], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]
 
 __all__ = ["ClockBelief"]
 
@@ -97,9 +97,15 @@ class ClockBelief:
         last = np.full(slots.size, np.nan) if last_access is None else np.asarray(last_access, np.float64)
         pages.last[slots] = np.where(np.isnan(last), 0.0, last)
         pages.state[slots] = np.where(np.isnan(last), kernel.NEW, kernel.SEEN)
-        self.state.counters[kernel.PAGES] += slots.size
-        self._unsettled += slots.size
+        self.admitted(slots.size)
         return slots
+
+    def admitted(self, count: int) -> None:
+        """So many slots that were reserved hold pages now."""
+        from recrawl.estimate._clock_kernels import PAGES
+
+        self.state.counters[PAGES] += count
+        self._unsettled += count
 
     def reserve(self, count: int) -> NDArray[np.int64]:
         """Slots that hold no page yet."""
@@ -316,19 +322,23 @@ class ClockBelief:
 
     def maintain(self, now: float) -> bool:
         """Follow the number of pages and the budget, if they have moved far; did numbers of groups or clocks change?"""
-        from recrawl.estimate._clock_state import rescaled
-
         moved = self.wants_groups()
         if moved:
             self.adopt_groups(self.propose_groups(), now)
-        if self._drift() > _RESCALE:
-            wanted = max(len(self), 1) / self.budget
-            steps = round(np.log(wanted / self._round) / np.log(_STEP))
-            self._shift(steps)
-            rescaled(self.state, self.belief, _STEP**steps, now)
-            self._round *= _STEP**steps
-            moved = True
-        return moved
+        return self.rescale(now) or moved
+
+    def rescale(self, now: float) -> bool:
+        """Bins and the grid of rates follow the number of pages and the budget, if they have moved far; did they?"""
+        from recrawl.estimate._clock_state import rescaled
+
+        if self._drift() <= _RESCALE:
+            return False
+        wanted = max(len(self), 1) / self.budget
+        steps = round(np.log(wanted / self._round) / np.log(_STEP))
+        self._shift(steps)
+        rescaled(self.state, self.belief, _STEP**steps, now)
+        self._round *= _STEP**steps
+        return True
 
     def _shift(self, steps: int) -> None:
         """Other rates; the prior goes with what was learnt, or else with the grid."""
@@ -342,8 +352,9 @@ class ClockBelief:
 
     def propose_groups(self) -> Found:
         """Groups for the pages of now: slow for many pages, and may run in a thread of its own."""
-        found, parents, _ = nested_groups([self.names[slot] for slot in self.slots()])
-        return found, parents
+        slots = self.slots()
+        found, parents, groups = nested_groups([self.names[slot] for slot in slots])
+        return found, parents, slots, groups
 
     def adopt_groups(self, found: Found, now: float) -> None:
         """Other groups; those that were there before keep what they have learnt."""
@@ -351,8 +362,10 @@ class ClockBelief:
 
         self.state = regrouped(self.state, self.group_of, found[0], found[1], now)
         self.group_of = {prefix: number for number, prefix in enumerate(found[0])}
-        slots = self.slots()
-        self.state.pages.group[slots] = [self.nearest_group(self.names[slot]) for slot in slots]
+        known, slots = found[2], self.slots()
+        self.state.pages.group[known] = found[3]
+        later = np.setdiff1d(slots, known)  # pages that came since the groups were proposed
+        self.state.pages.group[later] = [self.nearest_group(self.names[slot]) for slot in later]
         self._grouped, self._unsettled = slots.size, 0
 
     def nearest_group(self, name: str) -> int:

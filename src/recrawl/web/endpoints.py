@@ -72,14 +72,33 @@ async def _asked(endpoint: Endpoint, request: Request) -> Any:
             pairs = request.query_params.multi_items()
             if len({name for name, _ in pairs}) < len(pairs):
                 raise Problem(422, "invalid", "a parameter is given twice")
-            return msgspec.convert(dict(pairs), endpoint.asks, strict=False)
+            found = msgspec.convert(dict(pairs), endpoint.asks, strict=False)
+            for name, _ in pairs:
+                if getattr(found, name) is None:  # the word "null"; what is not wanted is left out
+                    raise Problem(422, "invalid", f"{name}: null is no value")
+            return found
         if endpoint.asks is Nothing:
             return Nothing()
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             raise Problem(415, "unsupported_type", "the body must be application/json")
-        return msgspec.json.decode(await request.body(), type=endpoint.asks)
+        return msgspec.convert(_whole(msgspec.json.decode(await request.body())), endpoint.asks)
     except msgspec.ValidationError as error:
         raise Problem(422, "invalid", str(error)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Problem(400, "malformed", f"the body is not JSON: {error}") from None
+
+
+def _whole(value: Any) -> Any:
+    """JSON has one kind of number: 3.0 is a whole number too.
+
+    >>> _whole({"a": [1.0, 2.5, "3.0"]})
+    {'a': [1, 2.5, '3.0']}
+    """
+    if isinstance(value, dict):
+        return {name: _whole(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value

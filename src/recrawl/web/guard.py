@@ -50,16 +50,16 @@ _MOST_CLIENTS = 4096
 
 
 class Buckets:
-    """A token bucket for each client.
+    """A bucket for each client, which holds what comes in some seconds, and `least` in any case.
 
     >>> buckets = Buckets(1.0)
     >>> [buckets.wait("a", 0.0) for _ in range(5)], buckets.wait("b", 0.0), buckets.wait("a", 1.0)
     ([0.0, 0.0, 0.0, 0.0, 1.0], 0.0, 0.0)
     """
 
-    def __init__(self, per_second: float) -> None:
+    def __init__(self, per_second: float, least: float = 1.0) -> None:
         self._rate = per_second
-        self._size = max(1.0, _BURST_SECONDS * per_second)
+        self._size = max(least, _BURST_SECONDS * per_second)
         self._clients: dict[str, tuple[float, float]] = {}
 
     def wait(self, client: str, now: float) -> float:
@@ -82,7 +82,7 @@ class Guard:
         self._session, self._csrf = options.derived("session"), options.derived("form")
         self._reads = Buckets(options.reads_per_second)
         self._actions = Buckets(options.actions_per_second)
-        self._logins = Buckets(options.logins_per_second)
+        self._logins = Buckets(options.logins_per_second, least=5.0)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from recrawl.engine.politeness import Politeness
 from recrawl.engine.urls import canonical_url
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from recrawl.engine.engine import Engine
     from recrawl.engine.fitted import FittedQueue
     from recrawl.engine.insight import Insight, PageInsight
+    from recrawl.engine.records import PageRecord
     from recrawl.web.requests import ControlOrder, SignalItem
 
 __all__ = ["LiveSource"]
@@ -44,13 +48,23 @@ class LiveSource(Source):
         return dict(self.engine.sampler.latest)
 
     async def insight(self) -> Insight:
-        return await self._kept.get("insight", 1.0, self._insight)
+        return await self._kept.get("insight", 5.0, self._insight)
 
     async def _insight(self) -> Insight:
         from recrawl.engine.insight import Insight
 
         settings = self.engine.behaviour.scheduler
-        return Insight(self.engine.scheduler.kept_prior(), settings.policy, settings.weights)
+        kept = await asyncio.to_thread(self.engine.scheduler.kept)
+        return Insight(kept["prior"], settings.policy, settings.weights, kept.get("clocks"))
+
+    async def chances(self, records: Sequence[PageRecord], now: float) -> list[float | None]:
+        table = self.engine.scheduler.table
+        known = [record.url for record in records if record.url in table.slot and record.digest is not None]
+        if not known:
+            return [None for _ in records]
+        slots = np.array([table.slot[url] for url in known], dtype=np.int64)
+        found = dict(zip(known, table.current(slots, now).tolist(), strict=True))
+        return [found.get(record.url) for record in records]
 
     async def queue_model(self) -> FittedQueue | None:
         return self.engine.tuning.fitted
@@ -146,7 +160,7 @@ class LiveSource(Source):
                 order.control, robots=order.robots, modes=order.modes, thresholds=order.thresholds
             )
         except (ConfigError, InvalidModel) as error:
-            raise invalid(str(error)) from None
+            raise refused(str(error)) from None
         self._kept.forget()
         return Done(text=f"The number of active robots is now decided by: {order.control}.")
 

@@ -119,7 +119,7 @@ def replayed(insight: Insight, notes: Sequence[AccessNote]) -> list[BeliefPoint]
         belief.update(later, [elapsed] * later.size, [told[place].changed] * later.size)
     rates, bounds = belief.mean_rate(slots), belief.interval(slots, 0.9)
     return [
-        BeliefPoint(time=note.time, rate=float(rate), low=float(low), high=float(high))
+        BeliefPoint(time=note.time, rate=float(rate), low=float(min(low, rate)), high=float(max(high, rate)))
         for note, rate, (low, high) in zip(told, rates, bounds, strict=True)
     ]
 

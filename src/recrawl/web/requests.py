@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from recrawl.engine.history import SERIES
 from recrawl.web.queue_documents import Control  # noqa: TC001 - read at run time
 
 __all__ = [
@@ -88,11 +89,15 @@ class RobotsQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     service_factor: Annotated[float, Meta(ge=0.01, le=100.0)] = 1.0
 
 
+_NAME = "|".join(SERIES)
+_NAMES = f"^(({_NAME})(,({_NAME}))*)?$"
+
+
 class HistoryQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which series (comma separated; none: all), over which time, with how many points at most."""
 
     seconds: Annotated[float, Meta(gt=0.0, le=1e10)] = 3600.0
-    names: Annotated[str, Meta(max_length=500)] = ""
+    names: Annotated[str, Meta(max_length=500, pattern=_NAMES)] = ""
     points: Annotated[int, Meta(ge=2, le=1000)] = 400
     end: Time | None = None
 
@@ -146,7 +151,7 @@ class ControlOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class BudgetOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A number with a unit, such as 5/s."""
 
-    budget: Annotated[str, Meta(min_length=3, max_length=40)]
+    budget: Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,8}(\.[0-9]{1,6})?/(s|min|m|h|d)$")]
 
 
 class IndexNowQuery(Struct, frozen=True, kw_only=True):

@@ -92,6 +92,10 @@ class Source(NoActions):
 
         return await self._kept.get("insight", 2.0, lambda: Insight.of(self.store))
 
+    async def chances(self, records: Sequence[PageRecord], now: float) -> list[float | None]:
+        """Probability that each copy is current, for a few pages."""
+        return (await self.insight()).current(records, now)
+
     async def paused(self) -> list[str]:
         """Sites that are paused."""
         from recrawl.engine.actions import load_paused
@@ -156,7 +160,7 @@ class Source(NoActions):
         count, hits = await self.index.search(query, site=site, limit=limit, offset=offset)
         records = await self.store.some_pages([hit.url for hit in hits]) if hits else []
         known = [record for record in records if record is not None]
-        chances = (await self.insight()).current(known, now) if known else []
+        chances = await self.chances(known, now) if known else []
         current = {record.url: chance for record, chance in zip(known, chances, strict=True)}
         seen = {record.url: record.last_access for record in known}
         found = [
