@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recrawl.demo.options import DemoOptions
+from recrawl.engine.fitted import CostSettings
 from recrawl.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from recrawl.control import Policy
+    from recrawl.control import Model, Policy
     from recrawl.demo.web import DemoWeb
     from recrawl.engine.engine import Engine
-    from recrawl.engine.fitted import CostSettings, FittedQueue
     from recrawl.engine.measures import Window
 
 __all__ = ["CAPACITY", "ROBOTS", "Queue", "best_policy", "crowd_settings", "crowd_web", "queue_of"]
@@ -91,37 +91,34 @@ def best_policy() -> Policy:
     """The cheapest thresholds for these times, at the engine's default prices [Avrachenkov, (2)]."""
     from recrawl.control import best_thresholds
 
-    queue = _exponential(1.0 / ACCESS_SECONDS, SERVICE_SECONDS)
-    return best_thresholds(queue.model(range(1, ROBOTS + 1))).best.policy
+    return best_thresholds(_model(ACCESS_SECONDS, SERVICE_SECONDS)).best.policy
 
 
-def _exponential(robot_rate: float, service: float) -> FittedQueue:
-    """The queue of a robot that brings so many pages per second, and of services of so many seconds on average."""
-    from recrawl.engine.fitted import Conditions, FittedQueue
+def _model(access: float, service: float) -> Model:
+    """The queue, if accesses and services take exponential times of these means."""
+    from recrawl.control import Model, finishing_robots
+    from recrawl.laws import PhaseType
 
-    return FittedQueue(
-        time=0.0,
-        conditions=Conditions(CAPACITY, ROBOTS),
-        D0=((-robot_rate,),),
-        D1=((robot_rate,),),
-        alpha=(1.0,),
-        S=((-1.0 / service,),),
-        gaps=0,
-        services=0,
-        access_seconds=1.0 / robot_rate,
-        table=(ROBOTS,) * (CAPACITY + 1),
+    return Model(
+        capacity=CAPACITY,
+        service=PhaseType([1.0], [[-1.0 / service]]),
+        modes=finishing_robots(PhaseType([1.0], [[-1.0 / access]]), range(1, ROBOTS + 1)),
+        costs=CostSettings().costs(service),
     )
 
 
 def queue_of(engine: Engine) -> Queue | None:
     """The index queue of an engine; None: too little seen."""
-    table = engine.controller.table
+    from recrawl.control import measure
+
+    table, predicted = engine.controller.table, engine.tuning.predicted
     total, ratios = engine.measures.total(), engine.measures.queue()
     if not (total.arrived and total.served and total.working_seconds > 0):
         return None
     service = total.service_seconds / total.served
-    queue = engine.tuning.fitted or _exponential(total.arrived / total.working_seconds, service)
-    predicted, costs = queue.predict(table), queue.conditions.costs
+    fitted = predicted is not None
+    if predicted is None:
+        predicted = measure(_model(total.working_seconds / total.arrived, service), table)
     return Queue(
         robots=table,
         level=engine.queue.level(),
@@ -135,15 +132,15 @@ def queue_of(engine: Engine) -> Queue | None:
         starvation=ratios["starvation"].value,
         starvation_half_width=ratios["starvation"].half_width,
         starvation_predicted=predicted.starvation,
-        cost=_cost(total, costs) * service,
-        cost_predicted=predicted.cost * queue.service.mean,
-        fitted=engine.tuning.fitted is not None,
+        cost=_cost(total) * service,
+        cost_predicted=predicted.cost * service,
+        fitted=fitted,
     )
 
 
-def _cost(total: Window, costs: CostSettings) -> float:
+def _cost(total: Window) -> float:
     """Per second [Avrachenkov, (2)]: lost pages, active robots, an idle indexer."""
-    prices = costs.costs(total.service_seconds / total.served)
+    prices = CostSettings().costs(total.service_seconds / total.served)
     spent = (
         prices.loss * total.lost + prices.robot * total.robot_seconds + prices.starvation * total.idle_seconds
     )

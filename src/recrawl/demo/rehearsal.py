@@ -55,8 +55,10 @@ def _fit() -> None:
 
     from recrawl.engine.automatic import fit_queue
     from recrawl.engine.fitted import Conditions
-    from recrawl.engine.queue_log import Log
+    from recrawl.engine.queue_log import FEWEST, Log
 
     random, log = np.random.default_rng(1), Log()
-    log.gaps, log.services = random.exponential(1.0, 500).tolist(), random.exponential(1.0, 500).tolist()
-    fit_queue(log, Conditions(1, 2), 1.0, (2, 1), 0.0).predict()
+    for seconds in random.exponential(1.0, (2 * FEWEST, 2)):
+        log.accessed(float(seconds[0]), 2, delivers=True)
+        log.served(float(seconds[1]))
+    fit_queue(log, Conditions(1, 2), (2, 1), 0.0).predict()
