@@ -40,7 +40,7 @@ def demo(
     ] = None,
     pages: Annotated[int | None, typer.Option(metavar="N", help="Pages of the web (default: 200).")] = None,
     budget: Annotated[
-        str | None, typer.Option(metavar="N/UNIT", help="Accesses of each engine (default: 120/s).")
+        str | None, typer.Option(metavar="N/UNIT", help="Accesses of each engine (default: 100/s).")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Another seed, another web.")] = 1,
     listen: Annotated[

@@ -24,8 +24,8 @@ __all__ = ["CAPACITY", "ROBOTS", "Queue", "best_policy", "crowd_settings", "crow
 
 ROBOTS = 4
 CAPACITY = 12  # pages waiting and being indexed
-SERVICE_SECONDS = 0.04  # mean, exponential
-ACCESS_SECONDS = 0.08  # mean, exponential
+SERVICE_SECONDS = 0.06  # mean, exponential
+ACCESS_SECONDS = 0.12  # mean, exponential
 
 
 @dataclass(frozen=True)

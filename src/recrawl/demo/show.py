@@ -40,7 +40,7 @@ class ShowOptions:
     """What is shown. `seconds` None: until told to stop; `listen`: where web pages are served, empty for none."""
 
     pages: int = 200
-    budget: float = 120.0  # accesses per second, of each engine
+    budget: float = 100.0  # accesses per second, of each engine
     seed: int = 1
     seconds: float | None = None
     listen: str = ""
