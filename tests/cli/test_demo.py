@@ -41,7 +41,8 @@ def read_until(process, word):
 
 
 async def test_the_show_measures_and_is_drawn(tmp_path):
-    policy = await asyncio.to_thread(prepare, tmp_path)
+    prepared = await asyncio.to_thread(prepare, tmp_path)
+    assert 10.0 < prepared.access_rate < 5000.0
     show = Show(ShowOptions(pages=40, budget=60.0, seconds=14.0, seed=2))
     shown = []
 
@@ -52,7 +53,7 @@ async def test_the_show_measures_and_is_drawn(tmp_path):
 
     loop = asyncio.get_running_loop()
     await show.run(
-        tmp_path, policy, asyncio.Event(), lambda: [loop.call_later(after, look) for after in (0.5, 2.0)]
+        tmp_path, prepared, asyncio.Event(), lambda: [loop.call_later(after, look) for after in (0.5, 2.0)]
     )
     look()
     found = figures(show)

@@ -105,7 +105,7 @@ def _freshness(show: Show) -> list[RenderableType]:
     scores, bound = show.scores(), show.bound()
     head = _line(
         ("How much of the copy is out of date?", "bold"),
-        (f"   two engines, {show.options.budget:g} accesses a second each", "dim"),
+        (f"   two engines, {show.budget:g} accesses a second each", "dim"),
     )
     values = {"bound": bound, **{name: score.obsolescence for name, score in scores.items()}}
     top = max(values.values())

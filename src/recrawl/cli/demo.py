@@ -17,7 +17,7 @@ from recrawl.cli.run import _first, _signals
 
 if TYPE_CHECKING:
     from recrawl.cli._demo import Screen
-    from recrawl.control import Policy
+    from recrawl.demo.rehearsal import Preparation
     from recrawl.demo.show import Show
 
 __all__ = ["register"]
@@ -40,7 +40,10 @@ def demo(
     ] = None,
     pages: Annotated[int | None, typer.Option(metavar="N", help="Pages of the web (default: 200).")] = None,
     budget: Annotated[
-        str | None, typer.Option(metavar="N/UNIT", help="Accesses of each engine (default: 100/s).")
+        str | None,
+        typer.Option(
+            metavar="N/UNIT", help="Accesses of each engine (default: 60/s to 200/s, by the machine)."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Another seed, another web.")] = 1,
     listen: Annotated[
@@ -89,12 +92,12 @@ async def _run(show: Show, screen: Screen) -> None:
         screen.say("preparing (the first time, code is compiled: some 20 s) ...")
         with TemporaryDirectory(prefix="recrawl-demo-", ignore_cleanup_errors=True) as name:
             folder = Path(name)
-            policy = await _prepared(folder, stopping)
-            if policy is None:
+            prepared = await _prepared(folder, stopping)
+            if prepared is None:
                 return
             try:
                 async with asyncio.TaskGroup() as group:
-                    playing = show.run(folder, policy, stopping, lambda: screen.begin(show))
+                    playing = show.run(folder, prepared, stopping, lambda: screen.begin(show))
                     work = group.create_task(playing, name="show")
                     watch = group.create_task(screen.watch(show), name="screen")
                     await work
@@ -103,12 +106,12 @@ async def _run(show: Show, screen: Screen) -> None:
                 raise _first(error) from error
 
 
-async def _prepared(folder: Path, stopping: asyncio.Event) -> Policy | None:
+async def _prepared(folder: Path, stopping: asyncio.Event) -> Preparation | None:
     """What `prepare` finds; None when told to stop meanwhile. Its thread is not waited for."""
     from recrawl.demo.rehearsal import prepare
 
     loop = asyncio.get_running_loop()
-    found: asyncio.Future[Policy] = loop.create_future()
+    found: asyncio.Future[Preparation] = loop.create_future()
 
     def work() -> None:
         try:
@@ -126,7 +129,9 @@ async def _prepared(folder: Path, stopping: asyncio.Event) -> Policy | None:
     return found.result() if found.done() else None
 
 
-def _settle(future: asyncio.Future[Policy], answer: Policy | None, failure: Exception | None) -> None:
+def _settle(
+    future: asyncio.Future[Preparation], answer: Preparation | None, failure: Exception | None
+) -> None:
     if failure is not None:
         future.set_exception(failure)
     elif answer is not None:

@@ -50,7 +50,7 @@ def figures(show: Show) -> dict[str, Any]:
         "seconds": show.now - show.started,
         "learning_seconds": show.since - show.started,
         "measured_seconds": max(0.0, show.now - show.since),
-        "budget_per_second": options.budget,
+        "budget_per_second": show.budget,
         "access_rate": optimal and optimal.access_rate,
         "access_rate_uniform": uniform and uniform.access_rate,
         "change_rate": float(truth.rates.sum()),
@@ -79,9 +79,9 @@ def notes(show: Show) -> list[str]:
         "the accesses that optimal made."
     ]
     for name, score in scores.items():
-        if score.access_rate < _MET * show.options.budget:
+        if score.access_rate < _MET * show.budget:
             found.append(
-                f"{name} made {score.access_rate:.0f} of {show.options.budget:g} accesses per second: the machine is "
+                f"{name} made {score.access_rate:.0f} of {show.budget:g} accesses per second: the machine is "
                 "busy, or a smaller --budget suits it better"
             )
     if not scores:

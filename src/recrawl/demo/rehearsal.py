@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recrawl.assemble import engine_of
@@ -13,40 +13,66 @@ from recrawl.demo.crowd import best_policy
 from recrawl.demo.web import DemoWeb
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from recrawl.control import Policy
 
-__all__ = ["prepare"]
+__all__ = ["Preparation", "prepare"]
 
-_PAGES = 12
-_ACCESSES = 150
+_PAGES = 100
+_WARMING = 200  # accesses
+_TIMED_SECONDS = 1.0
 _MOST_SECONDS = 120.0
+_SHARE = 0.25  # of what one engine can do alone: there will be four, and people who look at their pages
+_BUDGETS = (60.0, 200.0)  # accesses per second, least and most
 
 
-def prepare(folder: Path) -> Policy:
+@dataclass(frozen=True)
+class Preparation:
+    """The thresholds of the second scene, and how many accesses a second an engine managed in the rehearsal."""
+
+    policy: Policy
+    access_rate: float
+
+    @property
+    def budget(self) -> float:
+        """Accesses per second that suit the machine.
+
+        >>> [Preparation(None, rate).budget for rate in (100.0, 500.0, 5000.0)]
+        [60.0, 120.0, 200.0]
+        """
+        return min(max(10.0 * (_SHARE * self.access_rate // 10.0), _BUDGETS[0]), _BUDGETS[1])
+
+
+def prepare(folder: Path) -> Preparation:
     """Run an engine for a moment, fit a queue, and find the thresholds of the second scene. Takes a thread's time."""
-    asyncio.run(_rehearse(folder))
+    rate = asyncio.run(_rehearse(folder))
     _fit()
-    return best_policy()
+    return Preparation(best_policy(), rate)
 
 
-async def _rehearse(folder: Path) -> None:
-    budget = float(_ACCESSES)  # so a second, once everything is loaded
+async def _rehearse(folder: Path) -> float:
+    budget = 2000.0  # more than it can do
     async with DemoWeb(contest_web(_PAGES, budget, seed=1)) as web:
         settings = contest_settings(web, "optimal", budget, folder / "rehearsal")
         async with engine_of(replace(settings, replan_seconds=0.1)) as engine:
             stopping = asyncio.Event()
             work = asyncio.ensure_future(engine.run(stopping))
-            deadline = time.monotonic() + _MOST_SECONDS
-            while (
-                sum(engine.measures.outcomes.values()) < _ACCESSES
-                and time.monotonic() < deadline
-                and not work.done()
-            ):
-                await asyncio.sleep(0.02)
+            done = engine.measures.outcomes.total
+            await _until(lambda: work.done() or done() >= _WARMING, _MOST_SECONDS)
+            before, began = done(), time.monotonic()
+            await _until(work.done, _TIMED_SECONDS)
+            rate = (done() - before) / (time.monotonic() - began)
             stopping.set()
             await work
+    return rate
+
+
+async def _until(over: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not over() and time.monotonic() < deadline:
+        await asyncio.sleep(0.02)
 
 
 def _fit() -> None:

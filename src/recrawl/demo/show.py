@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from recrawl.control import Policy
     from recrawl.demo.contest import Score
     from recrawl.demo.crowd import Queue
+    from recrawl.demo.rehearsal import Preparation
     from recrawl.engine.engine import Engine
     from recrawl.settings import Settings
 
@@ -40,7 +41,7 @@ class ShowOptions:
     """What is shown. `seconds` None: until told to stop; `listen`: where web pages are served, empty for none."""
 
     pages: int = 200
-    budget: float = 100.0  # accesses per second, of each engine
+    budget: float | None = None  # accesses per second, of each engine; None: what suits the machine
     seed: int = 1
     seconds: float | None = None
     listen: str = ""
@@ -49,7 +50,7 @@ class ShowOptions:
     def __post_init__(self) -> None:
         if not 8 <= self.pages <= 20_000:
             raise ConfigError(f"pages: {self.pages} must lie from 8 to 20000")
-        if not 1 <= self.budget <= 2_000:
+        if self.budget is not None and not 1 <= self.budget <= 2_000:
             raise ConfigError(f"budget: {self.budget:g}/s must lie from 1/s to 2000/s")
         if self.seed < 0:
             raise ConfigError(f"seed: {self.seed} must be 0 or more")
@@ -67,6 +68,7 @@ class Show:
     def __init__(self, options: ShowOptions) -> None:
         self.options = options
         self.policy: Policy | None = None  # of the second scene
+        self.budget = math.nan
         self.contenders: dict[str, Contender] = {}
         self.crowds: dict[str, Engine] = {}
         self.room: Beside | None = None
@@ -84,12 +86,13 @@ class Show:
     async def run(
         self,
         folder: Path,
-        policy: Policy,
+        prepared: Preparation,
         stopping: asyncio.Event,
         ready: Callable[[], None] = lambda: None,
     ) -> None:
-        """Run, with data in a folder and these thresholds in the second scene; `ready`: the first engines start."""
-        self.policy = policy
+        """Run, with data in a folder; `ready` is called when the first engines start."""
+        self.policy = prepared.policy
+        self.budget = self.options.budget or prepared.budget
         async with AsyncExitStack() as stack:
             await self._open_contest(stack, folder)
             async with asyncio.TaskGroup() as group:
@@ -117,13 +120,13 @@ class Show:
 
     async def _open_contest(self, stack: AsyncExitStack, folder: Path) -> None:
         options = self.options
-        web = DemoWeb(contest.contest_web(options.pages, options.budget, options.seed))
+        web = DemoWeb(contest.contest_web(options.pages, self.budget, options.seed))
         self.web = await stack.enter_async_context(web)
         self.truth, self.started = web.truth, web.truth.start
         self.since = self.started + options.share(_LEARNING)
         for name in POLICIES:
             shown = options.listen if name == POLICIES[0] else ""
-            settings = contest.contest_settings(web, name, options.budget, folder / name, shown, self.token)
+            settings = contest.contest_settings(web, name, self.budget, folder / name, shown, self.token)
             engine = await stack.enter_async_context(engine_of(settings))
             self.contenders[name] = Contender(engine, self.truth, self.since)
             if shown:
@@ -180,7 +183,7 @@ class Show:
     def bound(self) -> float:
         """At the accesses that `optimal` has really made; at the budget while nothing is measured."""
         score = self.scores().get(POLICIES[0])
-        return contest.bound_of(self.truth, score.access_rate if score else self.options.budget)
+        return contest.bound_of(self.truth, score.access_rate if score else self.budget)
 
     def _measured_queues(self) -> dict[str, Queue]:
         if len(self.crowds) < 2:
