@@ -104,7 +104,7 @@ def _rows(columns: PageColumns, beliefs: list[bytes]) -> Iterator[tuple[object, 
         yield url, site + 1, columns.last_access[place], columns.last_access[place], beliefs[place]
 
 
-def make_store(path: Path) -> bytes:
+def make_store(path: Path) -> dict[str, bytes]:
     """A store of `PAGES` pages with beliefs, and what the scheduler keeps beside them."""
     from recrawl.backends.sqlite._files import open_writer
 
@@ -116,9 +116,15 @@ def make_store(path: Path) -> bytes:
     connection.executemany(
         "INSERT INTO sites (id, name) VALUES (?, ?)", [(i + 1, f"site{i}.example") for i in range(100)]
     )
+    scheduler.restore({}, PAGES, _BUDGET)
     for start in range(0, PAGES, _CHUNK):
-        columns = _columns(start, rng)
-        scheduler.load(columns)
+        scheduler.load(_columns(start, np.random.default_rng(start)))
+    scheduler.order_pages()
+    begun = time.perf_counter()
+    asyncio.run(scheduler.replan(_BUDGET))
+    print(f"groups made and pages planned for the first time ever in {time.perf_counter() - begun:.1f} s")
+    for start in range(0, PAGES, _CHUNK):
+        columns = _columns(start, np.random.default_rng(start))
         slots = np.array([scheduler.table.slot[url] for url in columns.url])
         _observe(scheduler, slots, rng)
         beliefs = scheduler.table.packed(slots)
@@ -131,7 +137,8 @@ def make_store(path: Path) -> bytes:
     connection.execute("INSERT INTO in_links SELECT id, 4 FROM pages")
     connection.execute("COMMIT")
     connection.close()
-    return scheduler.kept_prior()
+    asyncio.run(scheduler.replan(_BUDGET))
+    return scheduler.kept()
 
 
 def _observe(scheduler: Scheduler, slots: np.ndarray, rng: np.random.Generator) -> None:
@@ -142,8 +149,9 @@ def _observe(scheduler: Scheduler, slots: np.ndarray, rng: np.random.Generator) 
     for back in (3e6, 2e6):
         changed = rng.random(slots.size) < -np.expm1(-rates * 1e6)
         scheduler.table.observe(slots, last - back, last - back + 1e6, changed, nothing, nothing)
-    scheduler.table.wait[slots] = 1.0 / rates
-    scheduler.table.level[slots] = 1.0
+    scheduler.table.waits[slots] = scheduler.policy.find_waits(
+        slots, scheduler.table.weight[slots], np.full(slots.size, scheduler.plan.price)
+    )
 
 
 def _memory() -> float:
@@ -166,15 +174,15 @@ class _Found:
     lags: list[float] = field(default_factory=list)
 
 
-async def _start(path: Path, kept: bytes, found: _Found) -> Scheduler:
+async def _start(path: Path, kept: dict[str, bytes], found: _Found) -> Scheduler:
     """As the engine does it: open the store, read every page, put them in order. Times are the processor's."""
-    from recrawl.engine.engine import warm_kernels
+    from recrawl.engine.warm import warm_kernels
 
     warm_kernels(POLICY)
     begun, processor = time.perf_counter(), time.process_time()
     store = open_store(path)
     scheduler = _scheduler()
-    scheduler.restore_prior(kept)
+    scheduler.restore(kept, PAGES, _BUDGET)
     async for columns in store.scan():
         scheduler.load(columns)
         await asyncio.sleep(0)
@@ -219,7 +227,7 @@ async def _plan(scheduler: Scheduler, found: _Found, paced: float) -> float:
     return took
 
 
-async def _measure(path: Path, kept: bytes) -> _Found:
+async def _measure(path: Path, kept: dict[str, bytes]) -> _Found:
     found = _Found()
     scheduler = await _start(path, kept, found)
     found.most_memory = found.start_memory
@@ -254,7 +262,7 @@ def run() -> list[Measure]:
     return _table(found, lag)
 
 
-def _run_measure(path: Path, kept: bytes) -> _Found:
+def _run_measure(path: Path, kept: dict[str, bytes]) -> _Found:
     return asyncio.run(_measure(path, kept))
 
 

@@ -179,35 +179,36 @@ def _number(value: float | None, digits: int = 4) -> str:
     return "-" if value is None else f"{value:.{digits}g}"
 
 
-def runs(deliveries: int, fixed: int) -> list[Run]:
+def runs(deliveries: int, fixed: int, robots: int) -> list[Run]:
     """The experiment."""
     return [
-        Run("auto", deliveries, 540.0, settings=(("control", "auto"),)),
+        Run("auto", deliveries, 640.0, settings=(("control", "auto"), ("robots", robots))),
         *(
-            Run(f"{number} robots", fixed, 60.0, settings=(("control", "fixed"), ("robots", number)))
-            for number in range(1, ROBOTS + 1)
+            Run(f"{number} robots", fixed, 150.0, settings=(("control", "fixed"), ("robots", number)))
+            for number in range(1, robots + 1)
         ),
         Run(
-            "3, then 1; access = service",
-            fixed // 3,
-            90.0,
+            "3 then 1, access = service",
+            fixed // 2,
+            100.0,
             SERVICE,
             (("control", "thresholds"), ("modes", (3, 1)), ("thresholds", (1,))),
         ),
-        Run("auto, 0 allowed", fixed // 8, 90.0, settings=(("control", "auto"), ("fewest_robots", 0))),
+        Run("auto, 0 allowed", fixed // 8, 100.0, settings=(("control", "auto"), ("fewest_robots", 0))),
     ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--deliveries", type=int, default=20_500, help="of the run with thresholds")
-    parser.add_argument("--fixed-deliveries", type=int, default=8_000, help="of each run with a fixed number")
+    parser.add_argument("--fixed-deliveries", type=int, default=5_000, help="of each run with a fixed number")
+    parser.add_argument("--robots", type=int, default=ROBOTS, help="most robots")
     parser.add_argument("--only", default="", help="names of runs, with semicolons between")
     parser.add_argument("--json", type=Path, help="write everything to this file")
     chosen = parser.parse_args()
     wanted = [name for name in chosen.only.split(";") if name]
     documents = []
-    for run in runs(chosen.deliveries, chosen.fixed_deliveries):
+    for run in runs(chosen.deliveries, chosen.fixed_deliveries, chosen.robots):
         if wanted and run.name not in wanted:
             continue
         documents.append(asyncio.run(measure(run)))

@@ -6,6 +6,7 @@ import asyncio
 import csv
 import json
 import math
+import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 __all__ = ["engine_of"]
 
 _CHUNK = 1_000  # pages of a sitemap remembered at once
+# Of a thread that computes while others wait for the interpreter: a search waits for it several times.
+_TURN_SECONDS = 0.001
+_REMEMBERED = 65_536  # answers of the scope, some 10 MB
 
 
 @dataclass
@@ -50,10 +54,16 @@ class RunScope:
     weights: Mapping[str, float] = field(default_factory=dict)
     traps: Traps = field(default_factory=Traps)
     _again: Traps = field(default_factory=Traps)  # a second count, of pages that earlier runs admitted
+    _inside: dict[str, bool] = field(default_factory=dict, repr=False)  # most links lead to the same pages
 
     def admits(self, url: str, depth: int) -> bool:
         """Whether a page, so many links from a seed, belongs to the run and is no trap."""
-        if not self.scope.contains(url, depth):
+        inside = self._inside.get(url)
+        if inside is None:
+            if len(self._inside) >= _REMEMBERED:
+                self._inside.clear()
+            inside = self._inside[url] = self.scope.contains(url)
+        if not inside or self.scope.is_too_deep(depth):
             return False
         known = self.known()
         return url in known or (len(known) < self.max_pages and self.traps.admit(url) is None)
@@ -254,8 +264,11 @@ def _delay_of(settings: Settings, clock: Clock) -> Any:
 
 def behaviour_of(settings: Settings) -> Behaviour:
     """How the engine is to behave."""
-    from recrawl.control import Policy
+    policy = None
+    if settings.control == "thresholds":
+        from recrawl.control import Policy  # brings half of scipy with it
 
+        policy = Policy(settings.modes, settings.thresholds)
     one_by_one = settings.control in ("thresholds", "auto") or bool(settings.service_delay)
     return Behaviour(
         scheduler=SchedulerSettings(
@@ -277,7 +290,7 @@ def behaviour_of(settings: Settings) -> Behaviour:
         robots=settings.robots,
         fewest_robots=settings.fewest_robots,
         control=settings.control,
-        policy=Policy(settings.modes, settings.thresholds) if settings.control == "thresholds" else None,
+        policy=policy,
         obsolete_after=settings.obsolete_after_seconds,
         deterministic=settings.obsolescence == "deterministic",
         batch=settings.batch_pages or (1 if one_by_one else 32),
@@ -330,6 +343,7 @@ async def engine_of(settings: Settings, clock: Clock | None = None) -> AsyncIter
         sites=sites,
     )
     behaviour, extractor = behaviour_of(settings), Extractor(sites, settings.large_page_bytes)
+    sys.setswitchinterval(_TURN_SECONDS)
     listed = bool(settings.urls_file) or not settings.sitemaps
     data = Path(settings.data)
     with ThreadPoolExecutor(1, thread_name_prefix="parse") as executor:

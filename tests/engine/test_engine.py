@@ -117,6 +117,17 @@ async def test_pages_become_obsolete_in_the_buffer(clock):
     assert (await subject.world.index.search("first"))[0] == 20
 
 
+async def test_duplicates_of_one_batch_are_seen(clock):
+    names = URLS[:12]
+    web = Web(clock, dict.fromkeys(names, "the same text"))
+    subject = engine(clock, web, names, robots=12, batch=12)
+    await run_for(subject, clock, 3.0)
+    pages = [page async for page in subject.world.store.pages()]
+    assert sorted(page.state for page in pages) == [State.DUPLICATE] * 11 + [State.KNOWN]
+    (original,) = {page.duplicate_of for page in pages if page.state is State.DUPLICATE}
+    assert [page.url for page in pages if page.state is State.KNOWN] == [original]
+
+
 async def test_duplicates_are_not_searchable(clock):
     web = Web(clock, {**texts(), URLS[5]: "first page 4"})
     subject = engine(clock, web, URLS, budget=40.0)

@@ -354,6 +354,6 @@ class FakeSource:
             self.taken.append((name, arguments, options))
             return Done(text=f"{name}: done at {time.time():.0f}")
 
-        if name not in ("visit", "pause", "resume", "set_weight", "remove", "switch"):
+        if name not in ("visit", "pause", "resume", "set_weight", "remove", "switch", "set_budget"):
             raise AttributeError(name)
         return take

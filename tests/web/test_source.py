@@ -163,6 +163,22 @@ async def test_answers_are_made_once_for_many():
     assert await kept.get("key", 60.0, make) == 3
 
 
+async def test_the_answer_before_will_do_while_another_is_made():
+    kept, made = Kept(), 0
+
+    async def make():
+        nonlocal made
+        made += 1
+        await asyncio.sleep(0.05)
+        return made
+
+    assert await kept.get("key", 60.0, make, stale=True) == 1
+    kept.forget()
+    assert await kept.get("key", 60.0, make, stale=True) == 1
+    assert await kept.get("key", 60.0, make) == 2
+    assert await kept.get("key", 60.0, make, stale=True) == 2
+
+
 async def test_a_failure_is_not_kept():
     kept = Kept()
 

@@ -197,6 +197,7 @@ def test_hits_are_marked_and_say_how_current_they_are():
         (("remove", {"url": GOOD}), ("remove", (GOOD,))),
         (("weight", {"url": GOOD, "weight": "2.5"}), ("set_weight", (GOOD, 2.5))),
         (("pause", {"site": "docs.example.org"}), ("pause", ("docs.example.org",))),
+        (("budget", {"budget": "120/s"}), ("set_budget", ("120/s",))),
         (("resume", {"site": "docs.example.org"}), ("resume", ("docs.example.org",))),
     ],
 )

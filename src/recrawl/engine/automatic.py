@@ -18,7 +18,7 @@ from recrawl.errors import RecrawlError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recrawl.control import Combination, Optimum, Policy
+    from recrawl.control import Combination, Evaluator, Optimum, Policy
     from recrawl.engine.queue_log import Log
     from recrawl.estimate import PhaseTypeFit
 
@@ -28,8 +28,9 @@ _SCALES_BADLY = 0.5  # relative difference of the rates per robot between modes 
 _SPREADS = 0.5  # difference of squared coefficients of variation between log and fit that is not trusted
 _DRIFTS = 0.3  # relative difference between the halves of a log that is not trusted
 _MOST_MODES = 5
-_MOST_CAPACITY = 2048  # beyond, thresholds are not searched
+_MOST_CAPACITY = 512  # beyond, thresholds are not searched
 _WORTH = 0.01  # of the cost: robots that save less are not worth having
+_OPERATIONS = 3e9  # of a search: a few seconds
 _BINS = 40
 
 
@@ -128,17 +129,17 @@ class Proposal:
     reason: str = ""
 
 
-def modes_up_to(robots: int, fewest: int = 1, also: int = 1) -> tuple[int, ...]:
+def modes_up_to(robots: int, fewest: int = 1, also: int = 1, most_modes: int = 5) -> tuple[int, ...]:
     """A few numbers of robots from the fewest to the most, one that is asked for among them.
 
-    >>> modes_up_to(3), modes_up_to(16), modes_up_to(16, fewest=0, also=6)
-    ((1, 2, 3), (1, 2, 4, 8, 16), (0, 1, 2, 4, 6, 8, 16))
+    >>> modes_up_to(3), modes_up_to(16), modes_up_to(16, fewest=0, also=6), modes_up_to(16, most_modes=2)
+    ((1, 2, 3), (1, 2, 4, 8, 16), (0, 1, 2, 4, 6, 8, 16), (1, 16))
     """
     low = max(1, fewest)
     steps = {*range(low, robots + 1)}
-    if len(steps) > _MOST_MODES:
-        ratio = (robots / low) ** (1.0 / (_MOST_MODES - 1))
-        steps = {round(low * ratio**place) for place in range(_MOST_MODES)}
+    if len(steps) > most_modes:
+        ratio = (robots / low) ** (1.0 / (most_modes - 1))
+        steps = {round(low * ratio**place) for place in range(most_modes)}
     return tuple(sorted(steps | {min(max(also, low), robots)} | ({0} if fewest == 0 else set())))
 
 
@@ -155,14 +156,12 @@ def propose(fitted: FittedQueue) -> Proposal:
 def _propose(fitted: FittedQueue) -> Proposal:
     from recrawl.control import Policy
 
-    conditions = fitted.conditions
     fixed = best_fixed(fitted)
-    numbers = modes_up_to(conditions.robots, conditions.fewest, fixed)
-    too_late = fitted.finishing(numbers) is None and fitted.access_share > 1.0
-    if conditions.capacity > _MOST_CAPACITY or too_late:
-        # Too many robots or pages for a model in which robots finish their accesses: a number that never changes.
+    evaluator = _affordable(fitted, fixed)
+    if evaluator is None:
+        # Too many robots or pages: a number that never changes, the papers' best.
         return Proposal(Policy((fixed,)), fixed=fixed, worth=fixed, curve=((fixed, math.nan),))
-    found = _search(fitted, numbers)
+    found = best_thresholds_of(evaluator)
     curve = _at_most(found)
     enough = worth(curve)
     best = min(
@@ -182,10 +181,36 @@ def _propose(fitted: FittedQueue) -> Proposal:
     )
 
 
-def _search(fitted: FittedQueue, numbers: tuple[int, ...]) -> Optimum:
+def best_thresholds_of(evaluator: Evaluator) -> Optimum:
+    """Search all thresholds of a queue that is small enough."""
     from recrawl.control import best_thresholds
 
-    return best_thresholds(fitted.model(numbers))
+    return best_thresholds(evaluator.model, evaluator)
+
+
+def _affordable(fitted: FittedQueue, fixed: int) -> Evaluator | None:
+    """The queue with as many modes, and as true robots, as can be searched within seconds; None: nothing can.
+
+    Where robots that finish their accesses make the chain too large they are taken to stop at once, which is no good
+    model when accesses take longer than services.
+    """
+    from recrawl.control import Evaluator
+
+    conditions = fitted.conditions
+    if conditions.capacity > _MOST_CAPACITY:
+        return None
+    for at_once in (False, True):
+        if at_once and fitted.access_share > 1.0:
+            return None
+        for most_modes in (_MOST_MODES, 3, 2):
+            numbers = modes_up_to(conditions.robots, conditions.fewest, fixed, most_modes)
+            if not at_once and fitted.finishing(numbers) is None:
+                continue
+            evaluator = Evaluator(fitted.model(numbers, at_once))
+            policies = math.comb(conditions.capacity + len(numbers), len(numbers) - 1)
+            if evaluator.work * policies <= _OPERATIONS:
+                return evaluator
+    return None
 
 
 def _usable(found: Optimum) -> list[Combination]:

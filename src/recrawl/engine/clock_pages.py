@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.engine.pages import PageTable, believe_counts
+from recrawl.engine.waits import WAIT_FIELDS, WAITS, log_worth, waits_of
 from recrawl.estimate import ClockBelief
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     Slots = NDArray[np.int64]
 
 __all__ = ["ClockTable", "Prefixes", "table_of"]
+
+_STEP = 1.05  # in time, over which the growth of a value is taken
 
 
 class Prefixes:
@@ -72,8 +75,7 @@ class ClockTable(PageTable):
         self.prefixes = Prefixes(self.clocks.group_of)
         self.belief = self.clocks.belief  # rates on the clocks
         size = _row_bytes(self.belief.grid.points)
-        numbers = [("wait", "<f4"), ("level", "<f4"), ("stamp", "<u4"), ("group", "<i4")]
-        self._row = np.dtype([("belief", f"V{size}"), *numbers])
+        self._row = np.dtype([("belief", f"V{size}"), *WAIT_FIELDS, ("stamp", "<u4"), ("group", "<i4")])
 
     @property
     def moves(self) -> int:
@@ -112,7 +114,7 @@ class ClockTable(PageTable):
             places = np.flatnonzero(kept)
             rows = np.frombuffer(b"".join([columns.belief[i] for i in places.tolist()]), dtype=self._row)
             self.clocks.unpack(slots[places], rows["belief"].tolist())
-            self.wait[slots[places]], self.level[slots[places]] = rows["wait"], rows["level"]
+            self.waits[slots[places]] = rows[list(WAITS.names or ())]
             same = rows["stamp"] == self.prefixes.stamp
             group[slots[places[same]]] = rows["group"][same]
             unknown[places[~same]] = True
@@ -127,7 +129,8 @@ class ClockTable(PageTable):
         """What is believed of pages, as the store keeps it."""
         rows = np.zeros(slots.size, dtype=self._row)
         rows["belief"] = self.clocks.pack(slots)
-        rows["wait"], rows["level"] = self.wait[slots], self.level[slots]
+        for name in WAITS.names or ():
+            rows[name] = self.waits[name][slots]
         rows["stamp"], rows["group"] = self.prefixes.stamp, self.clocks.group(slots)
         whole, size = rows.tobytes(), self._row.itemsize
         return [whole[place : place + size] for place in range(0, len(whole), size)]
@@ -176,14 +179,20 @@ class ClockTable(PageTable):
             self.clocks.adopt_groups(prepared, now)  # type: ignore[arg-type]
             self.prefixes = Prefixes(self.clocks.group_of)
         if self.clocks.rescale(now):
-            self.level[:] = math.nan  # every wait is to be found anew
+            self.waits["level"] = math.nan  # every wait is to be found anew
             self._planned_prior = np.zeros((0, 0))
 
     # What is believed, in real time.
 
-    def waits(self, slots: Slots, weight: Floats, price: float | Floats) -> Floats:
-        """Time on its clock until an access of each page is worth the price."""
-        return self.clocks.wait(slots, price, weight)
+    def find_waits(self, slots: Slots, weight: Floats, prices: Floats) -> NDArray[np.void]:
+        """How long pages wait, on their clocks, until an access is worth the price; and how its value grows there."""
+        belief = self.clocks.belief
+        wait = belief.time_to_price(slots, prices, weight)
+        most = belief.value(slots, 1e6 / belief.grid.low, weight)
+        known = np.isfinite(wait)
+        with np.errstate(divide="ignore"):
+            grown = np.log(belief.value(slots, np.where(known, _STEP * wait, 0.0), weight) / prices)
+        return waits_of(wait, prices, np.where(known, grown / math.log(_STEP), 0.0), most)
 
     def intervals(self, slots: Slots, waits: Floats) -> Floats:
         """Seconds that waits take while clocks keep their present speeds."""
@@ -206,11 +215,23 @@ class ClockTable(PageTable):
         """Credible intervals of the present change rates: columns low and high."""
         return self.clocks.interval(slots, level)
 
-    def current(self, slots: Slots, now: float) -> Floats:
-        """Probability that the copy of each page is what the page is now."""
-        last = np.minimum(np.where(np.isnan(self.last[slots]), now, self.last[slots]), now)
-        elapsed = self.clocks.clock(slots, np.full(slots.size, now)) - self.clocks.clock(slots, last)
-        return self.clocks.belief.current_probability(slots, np.maximum(elapsed, 0.0))
+    def log_value(self, slots: Slots, weight: Floats, now: float, exact: bool = True) -> Floats:
+        """Logarithms of the freshness that accesses are expected to regain, in time on the pages' clocks.
+
+        Exactly, or by what is known at the pages' waits, where the value of an access is nearly a power of time.
+        """
+        elapsed = self.elapsed(slots, self.last[slots], np.full(slots.size, now))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if exact:
+                return np.log(self.clocks.belief.value(slots, elapsed, weight))
+        return log_worth(self.waits[slots], elapsed)
+
+    parts = 16
+
+    def elapsed(self, slots: Slots, last: Floats, times: Floats) -> Floats:
+        """Time from last accesses to other times, on the pages' clocks; none for pages never accessed."""
+        since = np.minimum(np.where(np.isnan(last), times, last), times)
+        return np.maximum(self.clocks.clock(slots, times) - self.clocks.clock(slots, since), 0.0)
 
     def kept_prior(self) -> bytes:
         """Clocks, groups and prior, for a table that goes on from them."""

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Admission", "Conclusions", "Patience"]
 
+_REMEMBERED = 65_536  # mentions, some 20 MB
+
 
 class Admission(Protocol):
     """Which pages belong to the run."""
@@ -56,6 +58,10 @@ class Conclusions:
         self._admission = admission
         self._politeness = politeness
         self._patience = patience or Patience()
+        # Most links of a site lead to the same pages. The store looks at depth and time of unknown pages only, so that
+        # the first mention does for all, by depth.
+        self._mentions: dict[int, dict[str, NewPage]] = {}
+        self._mentioned = 0
 
     def without_page(self, access: Access, page: PageRecord) -> Finding:
         """The access brought no news of the page: busy, failed or refused. It keeps its state and is tried again."""
@@ -118,10 +124,22 @@ class Conclusions:
 
     def _links(self, access: Access, page: PageRecord, content: Content) -> tuple[NewPage, ...]:
         depth = page.depth + 1
-        admission = self._admission
-        targets = dict.fromkeys(link.url for link in content.links if link.follow and link.url != page.url)
-        return tuple(
-            NewPage(url, admission.site_of(url), depth, access.ended, admission.weight_of(url))
-            for url in targets
-            if admission.admits(url, depth)
-        )
+        known = self._mentions.setdefault(depth, {})
+        targets = dict.fromkeys([link.url for link in content.links if link.follow])
+        targets.pop(page.url, None)
+        found = []
+        for url in targets:
+            mention = known.get(url)
+            if mention is None:
+                if not self._admission.admits(url, depth):
+                    continue
+                site, weight = self._admission.site_of(url), self._admission.weight_of(url)
+                mention = known[url] = NewPage(url, site, depth, access.ended, weight)
+                self._count_mention()
+            found.append(mention)
+        return tuple(found)
+
+    def _count_mention(self) -> None:
+        self._mentioned += 1
+        if self._mentioned > _REMEMBERED:
+            self._mentions, self._mentioned = {}, 0

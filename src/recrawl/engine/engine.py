@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,13 +31,13 @@ from recrawl.engine.sampling import Sampler
 from recrawl.engine.scheduler import Scheduler
 from recrawl.engine.tuning import Tuning
 from recrawl.engine.waiting import wait_until_set
+from recrawl.engine.warm import warm_kernels, warm_up
 from recrawl.errors import AccessError, InvalidModel
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from recrawl.engine.parts import Behaviour, World
-    from recrawl.engine.planning import PolicyName
     from recrawl.engine.records import Access, NewPage, PageRecord
 
 __all__ = ["Engine"]
@@ -45,6 +46,8 @@ _log = logging.getLogger(__name__)
 _LAG_SECONDS = 0.5
 _PLANNED_FIRST = 20_000
 _SAMPLE_SECONDS = 2.0  # between two samples of the history
+_CLOCK_SECONDS = 1.0  # between two looks at the clock on the wall
+_SET_BACK = 2.0  # seconds that it may lose against the steady one; more, and it was set back
 _LEASE_NOTE_SECONDS = 1.0  # between two notes to the store of what is handed out
 _LOOK_SECONDS = 0.2  # between two questions whether a plan is wanted
 
@@ -85,13 +88,13 @@ class Engine:
         self.indexer.on_record = self.follower.note
         self.indexer.on_service = self.log.served
         self._helpers_stop = asyncio.Event()
+        self._clock_offset = clock.time() - clock.monotonic()
         self._planned_at = (clock.monotonic(), 0)
         self._sampled_at = self._plan_ended = -math.inf
         self._plan_took = 0.0
         self._planning = asyncio.Lock()
         self._saved = False
-        self.freshness_seconds = 0.0  # integral of the expected freshness over time
-        self._freshness: tuple[float, float] | None = None
+        self.expected_freshness = math.nan  # of the copies, by what is believed, at the latest sample
         self._hopeless: dict[str, str] = {}
         self._discovered = self._known_before = False
         self.indexer.on_access = self.robots.on_access = self._tried
@@ -160,6 +163,7 @@ class Engine:
     async def _start(self) -> None:
         if self.behaviour.warm:
             await asyncio.to_thread(warm_kernels, self.behaviour.scheduler.policy)
+            await warm_up(self.world.clock, self.world.politeness, self.behaviour.scheduler)
         self.replayed = await self.follower.catch_up()
         await self._load()
         self.scheduler.order_pages()
@@ -223,6 +227,7 @@ class Engine:
         group.create_task(every(60.0, self._save), name="saver")
         group.create_task(every(_SAMPLE_SECONDS, self.sampler.note), name="history")
         group.create_task(every(_LEASE_NOTE_SECONDS, self._note_leases), name="leases")
+        group.create_task(every(_CLOCK_SECONDS, self._watch_clock), name="clock")
         group.create_task(self._measure_lag(), name="lag")
         group.create_task(self._note_known(list(self.scheduler.table.slot)), name="known pages")
         group.create_task(self._discover(), name="discovery")
@@ -238,11 +243,20 @@ class Engine:
         while not await wait_until_set(self._helpers_stop, self.world.clock, seconds):
             await what()
 
+    async def _watch_clock(self) -> None:
+        """A clock that was set back must not make accesses of the past look as if they lay ahead."""
+        clock = self.world.clock
+        offset = clock.time() - clock.monotonic()
+        shift, self._clock_offset = offset - self._clock_offset, offset
+        if shift < -_SET_BACK:
+            _log.warning("the clock was set back by %.0f s; times of accesses are set back with it", -shift)
+            self.scheduler.shift_times(shift)
+
     async def _note_known(self, urls: list[str]) -> None:
         """Let pages of earlier runs count for the bounds against traps, a few at a time."""
         for place, url in enumerate(urls):
             self.world.admission.note(url)
-            if place % 1000 == 999:
+            if place % 100 == 99:
                 await asyncio.sleep(0)
                 if self._helpers_stop.is_set():
                     return
@@ -294,10 +308,10 @@ class Engine:
         if now - self._sampled_at >= self.behaviour.replan_seconds:
             self._sampled_at = now
             await self._sample_freshness()
-        growing = len(self.scheduler) > 1.3 * self.scheduler.plan.pages
+        growing = len(self.scheduler) > 2.0 * self.scheduler.plan.pages
         rest = max(self.behaviour.replan_seconds, 10.0 * self._plan_took)
         if self.scheduler.wants_plan() and now - self._plan_ended >= (
-            3.0 * self._plan_took if growing else rest
+            10.0 * self._plan_took if growing else rest
         ):
             await self.replan()
         elif self.scheduler.planner.wants_order():
@@ -327,20 +341,10 @@ class Engine:
         return (done - before) / (now - since)
 
     async def _sample_freshness(self) -> None:
-        """Add to the integral of the freshness that is expected over time."""
+        """Expected freshness of the copies, by what is believed, now."""
         now = self.world.clock.time()
-        try:
-            value = await asyncio.to_thread(self.scheduler.table.freshness, now)
-        except InvalidModel:  # a page was removed meanwhile; the next sample will do
-            return
-        if self._freshness is not None and not math.isnan(self._freshness[1]) and now > self._freshness[0]:
-            self.freshness_seconds += 0.5 * (value + self._freshness[1]) * (now - self._freshness[0])
-        self._freshness = (now, value)
-
-    @property
-    def expected_freshness(self) -> float:
-        """Expected freshness of the copies, by what is believed, at the latest sample."""
-        return math.nan if self._freshness is None else self._freshness[1]
+        with suppress(InvalidModel):  # a page was removed meanwhile; the next sample will do
+            self.expected_freshness = await asyncio.to_thread(self.scheduler.table.freshness, now)
 
     # What robots report.
 
@@ -389,17 +393,3 @@ class Engine:
         from recrawl.engine.status import engine_status
 
         return engine_status(self, running)
-
-
-def warm_kernels(_policy: PolicyName = "optimal") -> None:
-    """Load or compile the kernels that the scheduler calls, so that no robot waits for them."""
-    from recrawl.engine.pages import GRID
-    from recrawl.estimate import Belief
-
-    belief = Belief(GRID)
-    slots = belief.add(2)
-    belief.update(slots, [1.0, 1.0], [True, False])
-    belief.learn_priors()
-    belief.time_to_price(slots, 1.0)
-    belief.current_probability(slots, 1.0)
-    belief.mean_rate(slots)

@@ -22,7 +22,7 @@ __all__ = ["KEPT_AS", "Conditions", "CostSettings", "FittedQueue", "Histogram"]
 KEPT_AS = "queue_model"  # the store's name for it
 _VERSION = 1
 _MOST_PHASES = 64  # of arrivals, beyond which robots are modelled as switched at once
-_MOST_STATES = 40_000
+_MOST_STATES = 10_000
 
 
 @dataclass(frozen=True)

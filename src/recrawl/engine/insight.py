@@ -128,7 +128,8 @@ class Insight:
         bounds = table.change_rate_interval(slots, level)
         intervals, due = np.full(slots.size, np.nan), np.full(slots.size, np.nan)
         if not math.isnan(self.price):
-            waits = Policy(self.policy, table).waits(slots, weight, self.price)
+            prices = np.full(slots.size, self.price)
+            waits = Policy(self.policy, table).find_waits(slots, weight, prices)["wait"].astype(np.float64)
             intervals, due = table.intervals(slots, waits), table.due_times(slots, waits, now)
         scheduled = np.isin(np.array(columns.state), (State.KNOWN.value, State.DUPLICATE.value))
         retry = np.array([-math.inf if moment is None else moment for moment in columns.retry_at])

@@ -8,6 +8,7 @@ needed: what a dead process had handed out is due again anyway.
 from __future__ import annotations
 
 import heapq
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -58,6 +59,13 @@ class Leases:
             if ticket is not None and ticket.handed == handed:
                 self.ended += 1
                 yield ticket
+
+    def shift_times(self, shift: float) -> None:
+        """The clock on the wall was set back."""
+        self._out = {
+            slot: replace(ticket, handed=ticket.handed + shift) for slot, ticket in self._out.items()
+        }
+        self._ends = [(end + shift, slot, handed + shift) for end, slot, handed in self._ends]
 
     def next_end(self) -> float | None:
         """When the next lease ends."""

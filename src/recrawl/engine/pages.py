@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.engine.records import PageColumns
+from recrawl.engine.waits import NO_WAIT, WAIT_FIELDS, WAITS, waits_of
 from recrawl.estimate import Belief, RateGrid
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ GRID = RateGrid(1e-8, 20.0, 40)
 _MOST_CHANGES = 16  # of a page's counts that are taken into a belief from counts
 _DUPLICATE_WEIGHT = 0.05
 # What the store keeps of a page's belief: log-likelihoods in half precision, and how long to wait at which price.
-_ROW = np.dtype([("evidence", "<f2", (GRID.points,)), ("wait", "<f4"), ("level", "<f4")])
+_ROW = np.dtype([("evidence", "<f2", (GRID.points,)), *WAIT_FIELDS])
 _PRIOR_PAGES, _PRIOR_STEPS = 8192, 60  # from which the prior is learnt, and how far
 _PRIOR_MOVED = 0.04  # of a prior's mass, before all pages' waits are found anew
 _LEAST = -60000.0  # half precision goes no further
@@ -91,8 +92,7 @@ class PageTable:
         self.weight = np.zeros(0)
         self.last = np.zeros(0)  # end of the last access that brought news; NaN: never
         self.due = np.zeros(0)  # NaN: not waiting
-        self.wait = np.zeros(0, dtype=np.float32)  # NaN: not known
-        self.level = np.zeros(0, dtype=np.float32)
+        self.waits = np.zeros(0, dtype=WAITS)  # NaN: not known
         self.present = np.zeros(0, dtype=np.bool_)
 
     def __len__(self) -> int:
@@ -129,7 +129,8 @@ class PageTable:
         self.site[slots] = [self.site_numbers[name] for name in columns.site]
         self.weight[slots] = self._weights(columns)
         self.last[slots] = np.array(columns.last_access, dtype=np.float64)  # None becomes NaN
-        self.due[slots] = self.wait[slots] = self.level[slots] = math.nan
+        self.due[slots] = math.nan
+        self.waits[slots] = NO_WAIT
         self.present[slots] = True
         self._believe(slots, columns)
         return slots
@@ -166,7 +167,7 @@ class PageTable:
             )
             rows = np.frombuffer(whole, dtype=_ROW)
             self.belief.set_evidence(slots[kept], rows["evidence"].astype(np.float32))
-            self.wait[slots[kept]], self.level[slots[kept]] = rows["wait"], rows["level"]
+            self.waits[slots[kept]] = rows[list(WAITS.names or ())]
         rest = np.flatnonzero(~kept)
         if rest.size and self._counts:
             believe_counts(self.belief, slots[rest], columns, rest.tolist())
@@ -206,7 +207,8 @@ class PageTable:
         """What is believed of pages, as the store keeps it."""
         rows = np.zeros(len(slots), dtype=_ROW)
         rows["evidence"] = np.maximum(self.belief.evidence(slots), _LEAST)
-        rows["wait"], rows["level"] = self.wait[slots], self.level[slots]
+        for name in WAITS.names or ():
+            rows[name] = self.waits[name][slots]
         whole, size = rows.tobytes(), _ROW.itemsize
         return [whole[place : place + size] for place in range(0, len(whole), size)]
 
@@ -228,10 +230,16 @@ class PageTable:
             return
         more = max(size, self.present.size + self.present.size // 4) - self.present.size
         self.url.extend([""] * more)
-        for name in ("site", "weight", "last", "due", "wait", "level", "present"):
+        for name, empty in (
+            ("site", 0),
+            ("weight", 0),
+            ("last", math.nan),
+            ("due", math.nan),
+            ("present", False),
+        ):
             before = getattr(self, name)
-            empty = math.nan if name in ("last", "due", "wait", "level") else 0
             setattr(self, name, np.concatenate((before, np.full(more, empty, dtype=before.dtype))))
+        self.waits = np.concatenate((self.waits, np.full(more, NO_WAIT, dtype=WAITS)))
 
     def kept_prior(self) -> bytes:
         """The prior, for a table that goes on from it."""
@@ -244,11 +252,11 @@ class PageTable:
 
     # What is believed, in real time.
 
-    def waits(
-        self, slots: NDArray[np.int64], weight: NDArray[np.float64], price: float | NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Time until an access of each page is worth the price."""
-        return self.belief.time_to_price(slots, price, weight)
+    def find_waits(
+        self, slots: NDArray[np.int64], weight: NDArray[np.float64], prices: NDArray[np.float64]
+    ) -> NDArray[np.void]:
+        """How long pages wait until an access is worth the price."""
+        return waits_of(self.belief.time_to_price(slots, prices, weight), prices)
 
     def due_times(
         self, slots: NDArray[np.int64], waits: NDArray[np.floating], _now: float
@@ -274,7 +282,16 @@ class PageTable:
 
     def current(self, slots: NDArray[np.int64], now: float) -> NDArray[np.float64]:
         """Probability that the copy of each page is what the page is now."""
-        return self.belief.current_probability(slots, np.maximum(np.nan_to_num(now - self.last[slots]), 0.0))
+        elapsed = self.elapsed(slots, self.last[slots], np.full(slots.size, now))
+        return self.belief.current_probability(slots, elapsed)
+
+    parts = 1  # of the time between two accesses, within which clocks are even
+
+    def elapsed(
+        self, _slots: NDArray[np.int64], last: NDArray[np.float64], times: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Time from last accesses to other times, on the clocks that pages have; none for pages never accessed."""
+        return np.maximum(np.nan_to_num(times - last), 0.0)
 
     def observe(
         self,

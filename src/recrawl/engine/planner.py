@@ -10,7 +10,7 @@ import numpy as np
 from recrawl.engine.planning import AT_ONCE, Pages, plan_order
 
 if TYPE_CHECKING:
-    from recrawl.engine.planning import Plan
+    from recrawl.engine.planning import Found, Plan
     from recrawl.engine.scheduler import Scheduler
 
 __all__ = ["Planner"]
@@ -53,33 +53,42 @@ class Planner:
             self._working = False
             self._free()
 
-    async def reorder(self) -> None:
-        """Put pages in order again, at once when they are few, else in a worker."""
+    def follow(self) -> None:
+        """Put pages in order again at once, if due times have moved by themselves and pages are few."""
         scheduler = self._scheduler
-        if self._working:
+        if self._working or len(scheduler) > _FEW or not self.wants_order():
             return
-        if len(scheduler) <= _FEW:
-            pages, now = self._begin(), scheduler.clock.time()
-            scheduler.order.adopt(plan_order(scheduler.policy, pages, scheduler.plan, None, now).order)
+        pages, now, plan = self._begin(), scheduler.clock.time(), scheduler.plan
+        self._take_over(plan_order(scheduler.policy, pages, plan, plan.budget, now, thorough=False))
+
+    async def reorder(self) -> None:
+        """Put pages in order again in a worker."""
+        if self._working:
             return
         self._working = True
         try:
-            await self._order(None)
+            await self._order(self._scheduler.plan.budget, thorough=False)
         finally:
             self._working = False
             self._free()
 
-    async def _order(self, budget: float | None) -> Plan:
+    async def _order(self, budget: float, thorough: bool = True) -> Plan:
         scheduler = self._scheduler
         pages, now = self._begin(), scheduler.clock.time()
         try:
-            found = await asyncio.to_thread(plan_order, scheduler.policy, pages, scheduler.plan, budget, now)
-            table = scheduler.table
-            table.wait[found.slots], table.level[found.slots] = found.waits, found.levels
-            scheduler.order.adopt(found.order)
+            found = await asyncio.to_thread(
+                plan_order, scheduler.policy, pages, scheduler.plan, budget, now, thorough
+            )
+            self._take_over(found)
         finally:
             scheduler.order.give_up_order()
         return found.plan
+
+    def _take_over(self, found: Found) -> None:
+        scheduler = self._scheduler
+        scheduler.plan = found.plan
+        scheduler.table.waits[found.slots] = found.waits
+        scheduler.order.adopt(found.order)
 
     def _begin(self) -> Pages:
         """All pages as they are now; from now on it is noted which of them move."""

@@ -9,12 +9,14 @@ Search on a sample of the pages, then one pass over all: it runs in a worker, be
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from recrawl.engine.clock_pages import ClockTable
 from recrawl.engine.sites import sort_pages
+from recrawl.engine.waits import near, wait_at, waits_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +37,6 @@ AT_ONCE = -1e15  # due time of a page that is to be accessed before all others
 NEVER = 1e18  # due time of pages that are not worth an access: last, not lost
 _SAMPLE = 4096  # pages on which the price is looked for
 _FEW = 20_000  # pages for which all waits are found anew by every plan
-_NEAR = 0.03  # a wait holds while its price has not moved by more than this share
 _STEPS = 40
 _ACCURATE = 1e-4  # of the budget
 
@@ -73,17 +74,18 @@ class Policy:
         self.table = table
         self.shortest, self.longest = shortest, longest
 
-    def waits(self, slots: NDArray[np.int64], weight: Floats, price: float | Floats) -> Floats:
-        """Time from one access of each page to its next, on the clock that the table keeps for it."""
+    def find_waits(self, slots: NDArray[np.int64], weight: Floats, prices: Floats) -> NDArray[np.void]:
+        """How long pages wait from one access to the next, on the clocks that the table keeps for them."""
         if self.name == "uniform":
-            return np.broadcast_to(np.asarray(price, dtype=np.float64), slots.shape)
+            return waits_of(prices, prices)
         if self.name == "proportional":
-            return price / self.table.belief.mean_rate(slots)
-        return self.table.waits(slots, weight, price)
+            return waits_of(prices / self.table.belief.mean_rate(slots), prices)
+        return self.table.find_waits(slots, weight, prices)
 
-    def intervals(self, slots: NDArray[np.int64], weight: Floats, price: float | Floats) -> Floats:
+    def intervals(self, slots: NDArray[np.int64], weight: Floats, price: float) -> Floats:
         """The same in seconds, within the bounds that were set."""
-        found = self.table.intervals(slots, self.waits(slots, weight, price))
+        waits = self.find_waits(slots, weight, np.full(slots.size, price))["wait"]
+        found = self.table.intervals(slots, waits.astype(np.float64))
         return np.asarray(np.clip(found, self.shortest, self.longest))
 
     def due(self, slots: NDArray[np.int64], now: float, waits: Floats | None = None) -> Floats:
@@ -92,7 +94,7 @@ class Policy:
         A page whose wait is not known is due since its last access; one not worth an access, at the end of time.
         """
         last = self.table.last[slots]
-        found = self.table.due_times(slots, self.table.wait[slots] if waits is None else waits, now)
+        found = self.table.due_times(slots, self.table.waits["wait"][slots] if waits is None else waits, now)
         found = np.where(np.isnan(found), last, found)
         return np.asarray(np.minimum(np.clip(found, last + self.shortest, last + self.longest), NEVER))
 
@@ -119,31 +121,38 @@ class Found:
 
     plan: Plan
     slots: NDArray[np.int64]
-    waits: Floats
-    levels: Floats
+    waits: NDArray[np.void]
     order: Order
 
 
-def plan_order(policy: Policy, pages: Pages, before: Plan, budget: float | None, now: float) -> Found:
-    """A plan and the order it gives; without a budget only the order, by the waits that are known.
+def plan_order(
+    policy: Policy, pages: Pages, before: Plan, budget: float, now: float, thorough: bool = True
+) -> Found:
+    """A plan and the order it gives. Runs in a worker, while pages come and go.
 
-    Runs in a worker, while pages come and go.
+    A plan that is not thorough goes on from the waits that are known.
     """
-    table, plan = policy.table, before
-    places, waits, levels = np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
-    wait = table.wait[pages.slots].astype(np.float64)
-    if budget is not None:
-        moved = table.learn_prior(pages.slots)
+    table = policy.table
+    everything = thorough and (table.learn_prior(pages.slots) or pages.slots.size <= _FEW)
+    plan = before
+    if isinstance(table, ClockTable):
+        plan = rank_plan(policy, table, pages, before, budget, now, thorough)
+    elif thorough:
         plan = make_plan(policy, pages, budget, before.price if before.pages else None)
-        everything = moved or pages.slots.size <= _FEW
-        places, waits, levels = _stale_waits(policy, pages, plan, everything)
-        wait[places] = waits
+    prices = plan.prices(pages.site, pages.ceilings.size)
+    known = table.waits[pages.slots]
+    places = np.arange(prices.size) if everything else np.flatnonzero(~near(known, prices))
+    known[places] = found = policy.find_waits(pages.slots[places], pages.weight[places], prices[places])
+    if isinstance(table, ClockTable) and thorough:
+        asked = 1.0 / np.maximum(table.intervals(pages.slots, wait_at(known, prices)), 1e-9)
+        plan = replace(plan, demand=float(asked.sum()))
     due = np.where(pages.kept, pages.due, math.nan)
     chosen = np.flatnonzero(~pages.kept)
     slots = pages.waiting[chosen]
-    due[chosen] = policy.due(slots, now, wait[np.searchsorted(pages.slots, slots)])
+    where = np.searchsorted(pages.slots, slots)
+    due[chosen] = policy.due(slots, now, wait_at(known[where], prices[where]))
     order = sort_pages(pages.waiting, due, table.site[pages.waiting], pages.ceilings.size)
-    return Found(plan, pages.slots[places], waits, levels, order)
+    return Found(plan, pages.slots[places], found, order)
 
 
 def make_plan(policy: Policy, pages: Pages, budget: float, start: float | None = None, seed: int = 0) -> Plan:
@@ -180,15 +189,53 @@ def make_plan(policy: Policy, pages: Pages, budget: float, start: float | None =
     return Plan(policy.name, budget, price, site_price, slots.size, demand)
 
 
-def _stale_waits(
-    policy: Policy, pages: Pages, plan: Plan, everything: bool
-) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """Places of pages whose waits were found at other prices than the plan's, their waits now, and the prices."""
-    prices = plan.prices(pages.site, pages.ceilings.size)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        near = np.abs(np.log(policy.table.level[pages.slots] / prices)) <= _NEAR
-    places = np.arange(prices.size) if everything else np.flatnonzero(~near)
-    return places, policy.waits(pages.slots[places], pages.weight[places], prices[places]), prices[places]
+def rank_plan(
+    policy: Policy,
+    table: ClockTable,
+    pages: Pages,
+    before: Plan,
+    budget: float,
+    now: float,
+    exact: bool,
+    seed: int = 0,
+) -> Plan:
+    """The prices for pages with clocks: what the pages are worth that will be accessed in the next while.
+
+    Clocks that run fast now will not stay so, hence demands at their present speeds say little. Instead: of all pages
+    the twentieth part that is worth most, half the time later that its accesses take, no site above its ceiling.
+    """
+    slots, site, ceilings = pages.slots, pages.site, pages.ceilings
+    seen = np.flatnonzero(~np.isnan(table.last[slots]))
+    batch = max(8.0, slots.size / 20.0)
+    fresh = slots.size - seen.size  # pages never accessed come first
+    if not seen.size or (fresh >= batch and before.pages):
+        return replace(before, budget=budget, pages=slots.size)
+    pace = min(budget, float(ceilings[np.unique(site)].sum()))
+    if seen.size > _SAMPLE:
+        seen = np.random.default_rng(seed).choice(seen, _SAMPLE, replace=False)
+    scale = (slots.size - fresh) / seen.size
+    later = now + 0.5 * batch / pace
+    worth = table.log_value(slots[seen], pages.weight[seen], later, exact)
+    places = (ceilings * batch / pace / scale)[site[seen]]  # pages of each site that can be accessed
+    rank = _rank_in_site(worth, site[seen])
+    reached = np.sort(worth[rank < np.maximum(places, 1.0)])[::-1]
+    count = min(max(round(max(batch - fresh, 1.0) / scale), 1), reached.size)
+    price = float(reached[count - 1])
+    if not math.isfinite(price):  # all that is worth an access at all is reached
+        return replace(before, budget=budget, pages=slots.size)
+    if before.pages and not exact:  # a rank among few pages is noisy, and the price moves slowly
+        price = 0.5 * (price + math.log(before.price))
+    over = (worth > price) & (rank >= places) & (rank < places + 1.0)
+    site_price = {int(s): math.exp(v) for s, v in zip(site[seen][over], worth[over], strict=True)}
+    return Plan(policy.name, budget, math.exp(price), site_price, slots.size, before.demand)
+
+
+def _rank_in_site(worth: Floats, site: NDArray[np.int32]) -> Floats:
+    """How many pages of the same site are worth more."""
+    order = np.lexsort((-worth, site))
+    rank = np.empty(worth.size)
+    rank[order] = np.arange(worth.size) - np.searchsorted(site[order], site[order])
+    return rank
 
 
 def _site_price(

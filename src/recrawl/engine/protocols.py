@@ -110,6 +110,9 @@ class Store(Protocol):
     async def same_content(self, digest: bytes) -> str | None:
         """The searchable page, if any, that was first found with this digest."""
 
+    async def same_contents(self, digests: Sequence[bytes]) -> dict[bytes, str]:
+        """The same for many at once; those that no page has are left out."""
+
     async def save(self, name: str, value: bytes) -> None:
         """Keep a named value: a scheduler's state, a watermark, a fitted model."""
 

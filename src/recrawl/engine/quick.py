@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recrawl.engine.waits import WAIT_FIELDS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -44,7 +46,7 @@ class QuickClocks:
         ends = np.ones(self._rates.size)
         ends[[0, -1]] = 0.5
         self._prior = np.asarray(self._arrays["density"][0], dtype=np.float64) * ends
-        numbers = [("wait", "<f4"), ("level", "<f4"), ("stamp", "<u4"), ("group", "<i4")]
+        numbers = [*WAIT_FIELDS, ("stamp", "<u4"), ("group", "<i4")]
         page = [("low", "<f8"), ("last", "<f8"), ("state", "u1"), ("evidence", "<f4", (self._rates.size,))]
         self._row = np.dtype([*page, *numbers])
         self._stamp = zlib.crc32(b"\0".join(self._prefixes()))

@@ -19,6 +19,7 @@ import numpy as np
 from recrawl.engine.announcements import Announcements
 from recrawl.engine.clock_pages import table_of
 from recrawl.engine.dates import Dates
+from recrawl.engine.expected import Expected
 from recrawl.engine.leases import Leases
 from recrawl.engine.pages import GRID, columns_of
 from recrawl.engine.planner import Planner
@@ -64,6 +65,7 @@ class Scheduler:
         self.plan = Plan(self.settings.policy, 1.0, 1.0)
         self.leases = Leases(self.settings.lease_seconds)
         self.announcements = Announcements()
+        self.expected = Expected(self.table)
         self.clock, self.politeness, self._pace = clock, politeness, pace
         self.order = Sites(self.table, politeness)
         self._later: list[
@@ -109,6 +111,8 @@ class Scheduler:
             columns = PageColumns(*([getattr(columns, f.name)[i] for i in chosen] for f in fields(columns)))
         slots = self.table.add(columns)
         now = self.clock.time()
+        # A clock that was set back since must not leave pages for the far future.
+        self.table.last[slots] = np.minimum(self.table.last[slots], now)  # NaN stays
         depth, found = np.array(columns.depth, dtype=np.float64), np.array(columns.found_at, dtype=np.float64)
         due = np.where(np.isnan(self.table.last[slots]), _newcomer(depth, found), self.policy.due(slots, now))
         # Leases are those of other machines: a store of one engine ends them when it is opened.
@@ -121,7 +125,7 @@ class Scheduler:
         return int(slots.size)
 
     def order_pages(self) -> None:
-        """Put pages that were loaded in the order in which an earlier run meant them."""
+        """Put all pages that wait in the order of their waits, as an earlier run or the last plan meant them."""
         slots = self.order.begin_order()
         if not slots.size:
             return
@@ -139,6 +143,14 @@ class Scheduler:
         self.announcements.forget(slot)
         self.order.take_out(slot)
         self.planner.free(slot)
+
+    def shift_times(self, shift: float) -> None:
+        """The clock on the wall was set back: what was before it was earlier by as much."""
+        self.table.shift_times(shift)
+        self._later = [(when + shift, slot, due + shift) for when, slot, due in self._later]
+        self.leases.shift_times(shift)
+        self.order_pages()
+        self._news.set()
 
     def set_weight(self, url: str, weight: float) -> None:
         """Another weight for a page, in force from now on."""
@@ -177,6 +189,7 @@ class Scheduler:
                 heard[place], dates[place] = said.heard, said.date
         # The first content tells of no change; a clock that was set back says nothing.
         usable = (ended > last) & np.array([o.page.digest is not None for o in told])
+        self.expected.add(slots[usable], last[usable], ended[usable])
         if usable.any():
             told_by = (slots, last, ended, changed, dates, heard)
             self.table.observe(*(column[usable] for column in told_by))
@@ -233,10 +246,11 @@ class Scheduler:
         for slot in slots.tolist():
             self.leases.end(slot)
         self.table.update(slots, known)
-        unknown = np.isnan(self.table.wait[slots])
+        unknown = np.isnan(self.table.waits["wait"][slots])
         if unknown.any():
             self._find_waits(slots[unknown])
         self._place(slots, known)
+        self.planner.follow()
         self.news_since_plan += slots.size
         self._news.set()
 
@@ -255,8 +269,7 @@ class Scheduler:
         """Find anew how long pages wait, at the present price."""
         table = self.table
         prices = self.plan.prices(table.site[slots], len(table.sites))
-        table.wait[slots] = self.policy.waits(slots, table.weight[slots], prices)
-        table.level[slots] = prices
+        table.waits[slots] = self.policy.find_waits(slots, table.weight[slots], prices)
 
     def put_back(self, url: str, tried: bool = True) -> None:
         """A page that was handed out brought nothing: it is due again, behind those that are overdue.
@@ -368,7 +381,7 @@ class Scheduler:
         )
         if self.settings.policy != "optimal" and numbers.size == 2 + GRID.points:
             self.table.belief.set_priors(numbers[None, 2:])
-        self.policy.table = self.table
+        self.policy.table = self.expected.table = self.table
         self.order = Sites(self.table, self.politeness)
 
     # Planning.
@@ -380,6 +393,6 @@ class Scheduler:
     async def replan(self, budget: float) -> Plan:
         """Find the price anew in a worker, and take over the order it gives."""
         self.news_since_plan = 0
-        self.plan = await self.planner.replan(budget)
+        found = await self.planner.replan(budget)
         self._news.set()
-        return self.plan
+        return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from recrawl.engine.control_loop import fixed, switched, table_of
+from recrawl.engine.control_loop import described, fixed, switched, table_of
 from recrawl.engine.fitting import Here, Task
 from recrawl.engine.queue_log import FEWEST
 from recrawl.errors import RecrawlError
@@ -126,7 +126,8 @@ class Tuning:
         """Use the thresholds that a fit calls best, if they save something worth a switch."""
         if proposal.policy is None:
             self.reason = proposal.reason
-            self._decide(f"refused: {proposal.reason}", warn=True)
+            kept = "" if self.policy is None else f"keeps {described(self._controller.table)}; a new fit is "
+            self._decide(f"{kept}refused: {proposal.reason}", warn=True)
             if self.policy is None:  # perhaps a trial of fewer robots is on
                 start = table_of("auto", self._conditions.robots, self._conditions.capacity)
                 if self._controller.table != start:

@@ -226,11 +226,15 @@ class Scope:
             urls=frozenset(names) if fixed else None,
         )
 
+    def is_too_deep(self, depth: int) -> bool:
+        """Whether no page so many links from a seed belongs to the run, unless it is on a list."""
+        return self.max_depth is not None and depth > self.max_depth and self.urls is None
+
     def contains(self, url: str, depth: int = 0) -> bool:
         """Whether a page, so many links from a seed, belongs to the run."""
         if self.urls is not None:
             return url in self.urls
-        if self.max_depth is not None and depth > self.max_depth:
+        if self.is_too_deep(depth):
             return False
         start = url.index("//") + 2
         slash = url.index("/", start)

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse
 
 from recrawl.web.glossary import CONTROLS
 from recrawl.web.problems import Problem, invalid, refused
-from recrawl.web.requests import ControlOrder, WeightOrder
+from recrawl.web.requests import BudgetOrder, ControlOrder, WeightOrder
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ACTIONS", "Actions"]
 
-Order = TypeVar("Order", ControlOrder, WeightOrder)
-ACTIONS = ("visit", "remove", "weight", "pause", "resume", "control")
+Order = TypeVar("Order", BudgetOrder, ControlOrder, WeightOrder)
+ACTIONS = ("visit", "remove", "weight", "pause", "resume", "control", "budget")
 _LARGEST_FORM = 65_536  # bytes
 
 
@@ -72,6 +72,8 @@ class Actions:
             return await source.set_weight(order.url, order.weight)
         if name == "control":
             return await self._switch(form)
+        if name == "budget":
+            return await source.set_budget(_order({"budget": form.get("budget", "")}, BudgetOrder).budget)
         if name in ("pause", "resume"):
             return await getattr(source, name)(form.get("site", ""))  # type: ignore[no-any-return]
         return await getattr(source, name)(form.get("url", ""))  # type: ignore[no-any-return]

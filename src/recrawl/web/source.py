@@ -185,7 +185,7 @@ class Source(NoActions):
 
     async def catalogue(self) -> Catalogue:
         """All pages as arrays."""
-        return await self._kept.get("catalogue", 5.0, self._catalogue)
+        return await self._kept.get("catalogue", 5.0, self._catalogue, stale=True)
 
     async def _catalogue(self) -> Catalogue:
         return await read_catalogue(self.store, await self.insight(), self.now())

@@ -272,7 +272,7 @@ class Pages:
 
     async def plan(self, request: Request) -> Page:
         """What would more or less budget give?"""
-        _, frame = await self._frame("Plan")
+        overview, frame = await self._frame("Plan")
         step = _number(request, "step", -_BUDGET_STEPS, _BUDGET_STEPS)
         view = await _soon(request, self._source.plan(factor_of(step)))
         if view is None:
@@ -280,6 +280,7 @@ class Pages:
         base = (await self._source.plan(1.0)).present if step else view.present
         return "plan.html", frame | {
             "view": view,
+            "paced": overview.budget_per_second is not None,
             "base": base,
             "charts": {"curve": charting.curve(view, base.budget_per_second if base else None)},
             "sentence": _budget_sentence(view, base, step),

@@ -68,7 +68,7 @@ class TestOneFile:
         with sqlite3.connect(path) as raw:
             sizes = raw.execute("SELECT packed, length(body) FROM texts ORDER BY page").fetchall()
         raw.close()
-        assert sizes[0][0] == 1
+        assert sizes[0][0] == 2  # zstd
         assert sizes[0][1] < 5_000
         assert sizes[1] == (0, 4)
 

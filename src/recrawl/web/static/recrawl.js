@@ -63,6 +63,7 @@ function live() {
   stream.addEventListener("status", () => {
     document.body.dataset.stream = "open";
     if (document.hidden || document.querySelector(":popover-open")) return;
+    if (document.activeElement?.closest("[hx-trigger^='live']")) return; // nobody loses the place they are at
     notes += 1;
     document.body.dispatchEvent(new CustomEvent("live"));
     if (notes % SLOW === 0) document.body.dispatchEvent(new CustomEvent("live-slow"));
