@@ -42,7 +42,7 @@ def demo(
     budget: Annotated[
         str | None,
         typer.Option(
-            metavar="N/UNIT", help="Accesses of each engine (default: 60/s to 200/s, by the machine)."
+            metavar="N/UNIT", help="Accesses of each engine (default: 60/s to 120/s, by the machine)."
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Another seed, another web.")] = 1,

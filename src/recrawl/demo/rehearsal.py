@@ -24,8 +24,8 @@ _PAGES = 100
 _WARMING = 200  # accesses
 _TIMED_SECONDS = 1.0
 _MOST_SECONDS = 120.0
-_SHARE = 0.25  # of what one engine can do alone: there will be four, and people who look at their pages
-_BUDGETS = (60.0, 200.0)  # accesses per second, least and most
+_SHARE = 0.2  # of what one engine can do alone: there will be four, and people who look at their pages
+_BUDGETS = (60.0, 120.0)  # accesses per second, least and most
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Preparation:
         """Accesses per second that suit the machine.
 
         >>> [Preparation(None, rate).budget for rate in (100.0, 500.0, 5000.0)]
-        [60.0, 120.0, 200.0]
+        [60.0, 100.0, 120.0]
         """
         return min(max(10.0 * (_SHARE * self.access_rate // 10.0), _BUDGETS[0]), _BUDGETS[1])
 
