@@ -94,7 +94,7 @@ def _title(show: Show) -> RenderableType:
     first = _line(("recrawl demo", "bold"), f"  {seconds // 60}:{seconds % 60:02d}", (f"   {web}", "dim"))
     if not show.address:
         return first
-    enter = f"   search and dashboard; to act there, login?token={show.token}"
+    enter = f"   to act there: login?token={show.token}"
     return Group(first, _line((show.address, "bold underline"), (enter, "dim")))
 
 
