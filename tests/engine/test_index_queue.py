@@ -151,3 +151,29 @@ async def test_auto_allows_for_slow_accesses():
     assert close(queue["starvation"], tuning.predicted.starvation)
     assert tuning.at_once.loss < tuning.predicted.loss - 0.03
     assert any("robots that are switched off still deliver" in text for text in tuning.warnings)
+
+
+def priced_world(seed=5, **behaviour):
+    """The experiment of docs/queue.md: wasted accesses are cheap, pages keep for one service."""
+    costs = CostSettings(loss_per_page=0.02, obsolete_per_page=0.02)
+    more = {"costs": costs, "obsolete_after": 1.0, "fewest_robots": 1, "robots": 4, **behaviour}
+    return world(0.18, seed, **more), costs.costs(SERVICE)
+
+
+@pytest.mark.slow
+async def test_auto_costs_less_than_any_fixed_number():
+    """Rates fitted by the engine itself, more than 20,000 deliveries."""
+    (clock, subject), prices = priced_world(control="auto")
+    await run_for(subject, clock, 4100.0, step=10.0)
+    queue, total = subject.final
+    predicted = subject.tuning.predicted
+    assert total.arrived >= 20_000
+    assert close(queue["loss"], predicted.loss)
+    assert close(queue["starvation"], predicted.starvation)
+    assert close(queue["obsolete"], predicted.obsolete)
+    cost = subject.measures.cost(prices)
+    for number in (1, 2):
+        (clock, other), _ = priced_world(control="fixed", robots=number)
+        await run_for(other, clock, 1100.0 / number, step=10.0)
+        fixed = other.measures.cost(prices)
+        assert cost.value + cost.half_width < fixed.value - fixed.half_width

@@ -134,7 +134,9 @@ class Conclusions:
                 if not self._admission.admits(url, depth):
                     continue
                 site, weight = self._admission.site_of(url), self._admission.weight_of(url)
-                mention = known[url] = NewPage(url, site, depth, access.ended, weight)
+                mention = known[url] = NewPage(url, site, depth, access.ended)
+                if weight is not None:  # told once, with the mention that makes the page known
+                    mention = NewPage(url, site, depth, access.ended, weight)
                 self._count_mention()
             found.append(mention)
         return tuple(found)

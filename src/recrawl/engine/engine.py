@@ -162,7 +162,7 @@ class Engine:
 
     async def _start(self) -> None:
         if self.behaviour.warm:
-            await asyncio.to_thread(warm_kernels, self.behaviour.scheduler.policy)
+            await asyncio.to_thread(warm_kernels)
             await warm_up(self.world.clock, self.world.politeness, self.behaviour.scheduler)
         self.replayed = await self.follower.catch_up()
         await self._load()

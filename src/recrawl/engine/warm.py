@@ -13,7 +13,6 @@ from recrawl.engine.records import Access, Outcome, PageRecord, State
 from recrawl.engine.scheduler import Observation, Scheduler
 
 if TYPE_CHECKING:
-    from recrawl.engine.planning import PolicyName
     from recrawl.engine.protocols import Clock, Politeness
     from recrawl.engine.scheduler import SchedulerSettings
 
@@ -44,7 +43,7 @@ async def warm_up(clock: Clock, politeness: Politeness, settings: SchedulerSetti
     gc.freeze()  # modules stay: to look through them again and again would stop everything for a while each time
 
 
-def warm_kernels(_policy: PolicyName = "optimal") -> None:
+def warm_kernels() -> None:
     """Load or compile the kernels that the scheduler calls, so that no robot waits for them."""
     from recrawl.engine.pages import GRID
     from recrawl.estimate import Belief

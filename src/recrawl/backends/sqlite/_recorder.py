@@ -145,15 +145,16 @@ class Recorder:
         # All pages of the batch are known before the first finding is written, as a page may be found beside it.
         found: dict[str, PageRecord] = {}
         links = [self._find(finding.found, found) for finding in findings]
+        places = {url: numbers[url] for numbers in links for url in numbers.keys() & found.keys()}
         now: dict[str, PageRecord] = {}
         for finding, numbers in zip(findings, links, strict=True):
-            page_number, now[finding.access.url] = self._record(finding, numbers)
-            self._numbers[finding.access.url] = page_number
+            url = finding.access.url
+            places[url], now[url] = self._record(finding, numbers)
         self._connection.executemany(
             QUERIES["count_link"], sorted((page, step) for page, step in self._steps.items() if step)
         )
         urls = [*(finding.access.url for finding in findings), *found]
-        return [self._linked(now.get(url) or found[url]) for url in urls]
+        return [self._linked(now.get(url) or found[url], places[url]) for url in urls]
 
     def _find(self, pages: Sequence[NewPage], found: dict[str, PageRecord]) -> dict[str, int]:
         """Remember the pages of one finding, and those that are new in `found`; the numbers of all."""
@@ -164,9 +165,9 @@ class Recorder:
         found.update((record.url, record) for record in fresh)
         return numbers
 
-    def _linked(self, page: PageRecord) -> PageRecord:
+    def _linked(self, page: PageRecord, page_number: int) -> PageRecord:
         """A page with the links that the batch has added to it or taken away."""
-        step = self._steps[self._numbers[page.url]]
+        step = self._steps[page_number]
         return replace(page, in_links=page.in_links + step) if step else page
 
     def _record(self, finding: Finding, links: dict[str, int]) -> tuple[int, PageRecord]:
