@@ -13,8 +13,8 @@ $(READY): scripts/setup.sh pyproject.toml requirements/dev.txt requirements/uv.t
 
 setup: $(READY) ## make the environment in .venv
 
-demo: $(READY) ## plan a set of pages, simulate it against simpler policies, draw it
-	@$(BIN)/python examples/revisit.py
+demo: $(READY) ## optimal beside uniform on a local web, live, with the dashboard; Ctrl-C ends
+	@$(BIN)/recrawl demo
 
 test: $(READY) ## the tests, doctests and examples of README and docs
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q

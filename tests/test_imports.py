@@ -26,7 +26,7 @@ ALLOWED = {
     "simulate": [*THEORY, "_compiled"],
     "papers": [*THEORY, "simulate", "_compiled"],
     "tables": [*THEORY, "simulate"],
-    "demo": ["errors", "laws"],
+    "demo": [*THEORY, "simulate", "tables", "settings", "engine", "assemble", "web"],
     "engine": [*THEORY, "simulate", "_version", "_compiled"],
     "backends": ["errors", "engine"],
     "settings": ["errors"],
@@ -43,6 +43,7 @@ ALLOWED = {
         "settings",
         "assemble",
         "web",
+        "demo",
     ],
     "__main__": ["cli"],
 }

@@ -16,6 +16,7 @@ from recrawl._version import __version__
 from recrawl.cli import (
     changes,
     control,
+    demo,
     explain,
     fit,
     fleet,
@@ -60,7 +61,7 @@ def _root(
     del version  # answered by its callback
 
 
-for command in (run, serve, search, status, pages, changes, explain):
+for command in (run, demo, serve, search, status, pages, changes, explain):
     command.register(app)
 plan.register(app)
 fleet.register(app)
