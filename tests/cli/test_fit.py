@@ -7,9 +7,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from recrawl.papers._threshold_data import TABLE5
-
 from recrawl.laws.arrivals import Bmap
+from recrawl.papers._threshold_data import TABLE5
 
 LAGS = "0.622,0.574,0.555,0.537,0.523,0.507"
 SIZES = "0.040445227,0.18404232,0.26405114,0.5057307,8.8163983e-4,7.7143486e-4,0.0018734847,0.00220405"
