@@ -33,5 +33,6 @@ autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+smartquotes = False  # options begin with two hyphens
 default_role = "code"  # docstrings write `names` as they are written in Markdown
 nitpicky = False

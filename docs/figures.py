@@ -40,7 +40,12 @@ def which_page() -> Figure:
     pages = Pages(rates)
     for colour, budget in zip(COLOURS, (0.2, 1.0, 5.0), strict=False):
         found = optimal_frequencies(pages, Deterministic(1.0 / (budget * rates.size)))
-        left.plot(rates[::20], found.frequency[::20] * budget * rates.size, color=colour, label=f"{budget:g} per page")
+        left.plot(
+            rates[::20],
+            found.frequency[::20] * budget * rates.size,
+            color=colour,
+            label=f"{budget:g} per page",
+        )
     left.set(xscale="log", xlim=(1e-3, 1e3), xlabel="change rate of a page", ylabel="its best access rate")
     left.legend(title="budget", frameon=False)
     budgets = np.geomspace(0.05, 20.0, 25)

@@ -19,7 +19,19 @@ DOCS = Path(__file__).parent.parent
 _PLACE = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
 
 # The order of the pages about rooms; others follow by name.
-_ROOMS = ("run", "access", "store", "web", "demo", "revisit", "clocks", "fleet", "control", "estimate", "replay")
+_ROOMS = (
+    "run",
+    "access",
+    "store",
+    "web",
+    "demo",
+    "revisit",
+    "clocks",
+    "fleet",
+    "control",
+    "estimate",
+    "replay",
+)
 _ELSEWHERE = ("index", "tutorial", "errata")
 
 
@@ -45,10 +57,10 @@ def commands() -> str:
     """Every command: what it does, an example, its arguments and options."""
     parts = []
     for path, command in every_command():
-        text, example = _split_help(command.help or "")
+        text, examples = _split_help(f"{command.help or ''}\n\n{command.epilog or ''}")
         parts += [f"## {' '.join(path)}", "", text, ""]
-        if example:
-            parts += ["```sh", example, "```", ""]
+        if examples:
+            parts += ["```sh", *examples, "```", ""]
         parts += ["| | default | |", "|---|---|---|"]
         for parameter in command.params:
             parts.append(_parameter(parameter))
@@ -56,11 +68,11 @@ def commands() -> str:
     return "\n".join(parts)
 
 
-def _split_help(text: str) -> tuple[str, str]:
-    """What a command does, and its example."""
+def _split_help(text: str) -> tuple[str, list[str]]:
+    """What a command does, and its examples."""
     plain = re.sub(r"\[/?(?:bold|italic|dim|cyan|green)\]", "", text).replace("\f", "").strip()
-    before, _marker, example = plain.partition("Example:")
-    return _escaped(before.strip()), " ".join(example.split())
+    before, *examples = plain.split("Example:")
+    return _escaped(before.strip()), [" ".join(example.split()) for example in examples]
 
 
 def _parameter(parameter: Any) -> str:
@@ -69,12 +81,17 @@ def _parameter(parameter: Any) -> str:
         metavar = ""
     else:
         names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
-        metavar = "" if parameter.is_flag or not parameter.metavar else f" `{parameter.metavar}`"
+        metavar = "" if parameter.is_flag or parameter.count else f" `{_metavar(parameter)}`"
     default = parameter.default
     shown = "" if default in (None, "", (), [], False) or callable(default) else f"`{default}`"
     if parameter.required:
         shown = "*needed*"
     return f"| {_cell(names + metavar)} | {_cell(shown)} | {_cell(_escaped(parameter.help or ''))} |"
+
+
+def _metavar(parameter: Any) -> str:
+    """What stands for the value of an option."""
+    return str(parameter.metavar or {"integer": "N", "float": "X"}.get(parameter.type.name, "TEXT"))
 
 
 def settings() -> str:
