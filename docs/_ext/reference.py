@@ -91,7 +91,8 @@ def _parameter(parameter: Any) -> str:
 
 def _metavar(parameter: Any) -> str:
     """What stands for the value of an option."""
-    return str(parameter.metavar or {"integer": "N", "float": "X"}.get(parameter.type.name, "TEXT"))
+    numbers = isinstance(parameter.default, int | float)
+    return str(parameter.metavar or ("X" if numbers else parameter.name.upper()))
 
 
 def settings() -> str:
