@@ -20,7 +20,7 @@ html_theme_options = {"footer_icons": []}
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "reference"]
 exclude_patterns = ["_ext", "_build"]
 suppress_warnings = ["misc.highlighting_failure"]  # sessions elide with ...
-pygments_style = "sphinx"
+pygments_style = "friendly"
 pygments_dark_style = "monokai"
 highlight_language = "none"
 
