@@ -17,10 +17,10 @@ demo: $(READY) ## plan a set of pages, simulate it against simpler policies, dra
 	@$(BIN)/python examples/revisit.py
 
 test: $(READY) ## the tests, doctests and examples of README and docs
-	@$(BIN)/python -m pytest -n 2 -q
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 test-slow: $(READY) ## the long checks
-	@$(BIN)/python -m pytest -n 2 -q -m slow
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q -m slow
 
 check: $(READY) ## format, lint and types
 	@$(BIN)/ruff format --check .
