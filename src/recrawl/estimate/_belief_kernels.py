@@ -275,18 +275,15 @@ def responsibilities(
 def node_weights(
     loglik: NDArray[np.float32],
     slots: NDArray[np.int64],
-    groups: NDArray[np.int32],
-    priors: Floats,
+    prior: Floats,
     stencil: Floats,
     parts: int,
-    weights: Floats,
     out: Floats,
 ) -> None:
-    """Posterior mass of each node, a row for each slot."""
+    """Posterior mass of each node under one prior, a row for each slot."""
     for i in range(slots.size):
-        begin, end = _posterior(loglik[slots[i]], priors[groups[slots[i]]], stencil, parts, weights)
         out[i, :] = 0.0
-        out[i, begin:end] = weights[begin:end]
+        _posterior(loglik[slots[i]], prior, stencil, parts, out[i])
 
 
 @compiled

@@ -254,8 +254,7 @@ class Belief:
         places = self._places(slots)
         stencil, nodes = self._tables[_PARTS]
         out = np.empty((places.size, nodes.size))
-        flat = np.ones((self._priors.groups, self.grid.points))
-        node_weights(self._loglik, places, self._group, flat, stencil, _PARTS, np.empty(nodes.size), out)
+        node_weights(self._loglik, places, np.ones(self.grid.points), stencil, _PARTS, out)
         return nodes, out
 
     def _mean(self, slots: ArrayLike, elapsed: ArrayLike, what: int) -> NDArray[np.float64]:
