@@ -27,7 +27,7 @@ ALLOWED = {
     "papers": [*THEORY, "simulate", "_compiled"],
     "tables": [*THEORY, "simulate"],
     "demo": ["errors", "laws"],
-    "engine": [*THEORY, "simulate", "_version"],
+    "engine": [*THEORY, "simulate", "_version", "_compiled"],
     "backends": ["errors", "engine"],
     "settings": ["errors"],
     "assemble": ["errors", "settings", "engine", "backends", *THEORY],

@@ -77,7 +77,9 @@ class Settings:
     weights_file: str = _option("", "CSV with columns page and weight")
     data: str = _option("recrawl-data", "directory of the store and the index")
     # Which page next.
-    policy: str = _option("optimal", "rule of the schedule", choices=("optimal", "uniform", "proportional"))
+    policy: str = _option(
+        "optimal", "rule of the schedule", choices=("optimal", "poisson", "uniform", "proportional")
+    )
     budget: str = _option(
         "", "most accesses per time, such as 5/s, 20000/h, 100000/d; none: as fast as polite"
     )
@@ -96,6 +98,9 @@ class Settings:
         "number of active robots: as many as there is room for in the buffer, always the same, by thresholds, or found "
         "while running",
         choices=("guarded", "fixed", "thresholds", "auto"),
+    )
+    fewest_robots: int = _option(
+        0, "with control = auto: least number of active robots; 0: none while the queue is long enough", low=0
     )
     modes: tuple[int, ...] = _option((), "with control = thresholds: numbers of robots, from most to fewest")
     thresholds: tuple[int, ...] = _option(
@@ -120,6 +125,7 @@ class Settings:
     backoff_seconds: float = _option(30.0, "wait after a failure; doubled by each further one", low=1e-3)
     max_backoff_seconds: float = _option(86400.0, "longest such wait", low=1e-3)
     connect_timeout_seconds: float = _option(10.0, "longest time to connect", low=1e-3)
+    read_timeout_seconds: float = _option(20.0, "longest time between two pieces of a body", low=1e-3)
     total_timeout_seconds: float = _option(60.0, "longest time of an access", low=1e-3)
     max_body_bytes: int = _option(10_000_000, "largest body, decompressed", low=1)
     max_redirects: int = _option(5, "most redirects in a row", low=0)
@@ -178,6 +184,8 @@ class Settings:
             raise ConfigError(
                 f"batch_pages: {self.batch_pages} must be 1 with control = {self.control}: its model serves one by one"
             )
+        if self.fewest_robots > self.robots:
+            raise ConfigError(f"fewest_robots: {self.fewest_robots} must not exceed robots = {self.robots}")
         if self.modes and max(self.modes) > self.robots:
             raise ConfigError(f"modes: {list(self.modes)} must not exceed robots = {self.robots}")
         if self.longest_interval_seconds < self.shortest_interval_seconds:

@@ -45,7 +45,7 @@ def run(
         str | None, typer.Option(metavar="N/UNIT", help="Most accesses: 5/s, 20000/h, 100000/d.")
     ] = None,
     policy: Annotated[
-        str | None, typer.Option(metavar="NAME", help="optimal, uniform or proportional.")
+        str | None, typer.Option(metavar="NAME", help="optimal, poisson, uniform or proportional.")
     ] = None,
     robots: Annotated[int | None, typer.Option(metavar="N", help="Most robots.")] = None,
     control: Annotated[

@@ -25,6 +25,9 @@ def _parser() -> argparse.ArgumentParser:
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=getattr(defaults, name))
     for name in ("mean_rate_per_second", "log_sd", "speed", "delay_seconds", "crawl_delay_seconds"):
         parser.add_argument(f"--{name.replace('_', '-')}", type=float, default=getattr(defaults, name))
+    parser.add_argument(
+        "--delay-law", default="", help="law of a delay before each answer, such as exponential:0.1"
+    )
     parser.add_argument("--exclusion", default=defaults.exclusion, help="what robots.txt is like")
     parser.add_argument("--troubles", default="", help=f"all, or some of: {', '.join(TROUBLES)}")
     parser.add_argument(

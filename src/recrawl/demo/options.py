@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recrawl.errors import ConfigError
+from recrawl.errors import ConfigError, InvalidModel
+from recrawl.laws import parse_law
 
 __all__ = ["EXCLUSIONS", "DemoOptions"]
 
@@ -32,6 +33,7 @@ class DemoOptions:
     volatile: bool = True  # a clock and an advertisement outside the main content
     compress: bool = False
     delay_seconds: float = 0.0  # before each answer
+    delay_law: str = ""  # of a further delay, such as exponential:0.1
     crawl_delay_seconds: float | None = None
     exclusion: str = "normal"
     sitemaps: bool = True
@@ -47,6 +49,11 @@ class DemoOptions:
         for name in ("mean_rate_per_second", "log_sd", "delay_seconds", "links_per_page"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise ConfigError(f"{name}: {getattr(self, name)}; must be 0 or more")
+        if self.delay_law:
+            try:
+                parse_law(self.delay_law)
+            except InvalidModel as error:
+                raise ConfigError(f"delay_law: {error}") from None
         if not 0 < self.speed < float("inf"):
             raise ConfigError(f"speed: {self.speed}; must be above 0")
         if self.exclusion not in EXCLUSIONS:

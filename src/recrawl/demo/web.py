@@ -16,6 +16,7 @@ from recrawl.demo.options import DemoOptions
 from recrawl.demo.pages import page_html, page_number, page_path
 from recrawl.demo.troubles import TROUBLES, trouble_path
 from recrawl.demo.truth import Truth, poisson_truth, replay_truth
+from recrawl.laws import parse_law
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -66,6 +67,8 @@ class DemoWeb:
         self.gone: set[str] = set()  # URLs of pages that were removed
         self.sessions = 0
         self.closing = asyncio.Event()
+        self._delay = parse_law(self.options.delay_law) if self.options.delay_law else None
+        self._chance = np.random.default_rng((self.options.seed, 1, 0))
         self._history = history
         self._wanted_ports = ports or []
         self._runner: web.AppRunner | None = None
@@ -140,6 +143,8 @@ class DemoWeb:
         port, site = self._arrive(request)
         if self.options.delay_seconds:
             await asyncio.sleep(self.options.delay_seconds)
+        if self._delay is not None:
+            await asyncio.sleep(float(self._delay.sample(self._chance, 1)[0]))
         number = page_number(request.rel_url.raw_path)
         url = f"http://{_HOST}:{port}{request.path}"
         if site in self.down:

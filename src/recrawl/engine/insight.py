@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recrawl.engine.clock_pages import table_of
 from recrawl.engine.pages import GRID, PageTable, columns_of
 from recrawl.engine.planning import Policy
+from recrawl.engine.quick import QuickClocks, chance
 from recrawl.engine.records import State
 
 if TYPE_CHECKING:
@@ -49,12 +51,19 @@ class BudgetAnswer:
 class Insight:
     """The learnt prior and the price, as the engine last kept them."""
 
-    def __init__(self, kept: bytes | None, policy: PolicyName = "optimal", weights: str = "links") -> None:
+    def __init__(
+        self,
+        kept: bytes | None,
+        policy: PolicyName = "optimal",
+        weights: str = "links",
+        clocks: bytes | None = None,
+    ) -> None:
         numbers = np.frombuffer(kept, dtype=np.float64) if kept is not None else np.zeros(0)
-        known = numbers.size == 2 + GRID.points
+        known = numbers.size >= 2
         self.price = float(numbers[0]) if known else math.nan
         self.budget = float(numbers[1]) if known else math.nan
-        self._prior = numbers[None, 2:] if known else None
+        self._prior = numbers[None, 2:] if numbers.size == 2 + GRID.points else None
+        self._clocks = clocks
         self.policy, self._weights = policy, weights
 
     @classmethod
@@ -62,11 +71,16 @@ class Insight:
         """From a store, as the engine that last ran left it."""
         kept = await store.load("status")
         status = json.loads(kept) if kept is not None else {}
-        return cls(await store.load("prior"), status.get("policy", "optimal"), status.get("weights", "links"))
+        return cls(
+            await store.load("prior"),
+            status.get("policy", "optimal"),
+            status.get("weights", "links"),
+            await store.load("clocks"),
+        )
 
-    def _table(self, records: Sequence[PageRecord], compiled: bool = True) -> PageTable:
-        table = PageTable(self._weights, counts=compiled)
-        if self._prior is not None:
+    def _table(self, records: Sequence[PageRecord]) -> PageTable:
+        table = table_of(self.policy, self._weights, True, self._clocks)
+        if self._prior is not None and self.policy != "optimal":
             table.belief.set_priors(self._prior)
         table.add(columns_of(records))
         return table
@@ -77,17 +91,24 @@ class Insight:
             return []
         table = self._table(records)
         slots = np.array([table.slot[record.url] for record in records])
-        belief, last = table.belief, table.last[slots]
-        rates, bounds = belief.mean_rate(slots), belief.interval(slots, level)
-        current = belief.current_probability(slots, np.maximum(np.nan_to_num(now - last), 0.0))
-        intervals = np.full(slots.size, np.nan)
+        last = table.last[slots]
+        rates, bounds = table.change_rate(slots), table.change_rate_interval(slots, level)
+        current = table.current(slots, now)
+        intervals, dues = np.full(slots.size, np.nan), np.full(slots.size, np.nan)
         if not math.isnan(self.price):
-            intervals = Policy(self.policy, belief).intervals(slots, table.weight[slots], self.price)
+            policy = Policy(self.policy, table)
+            prices = np.full(slots.size, self.price)
+            waits = policy.find_waits(slots, table.weight[slots], prices)["wait"].astype(np.float64)
+            intervals, dues = table.intervals(slots, waits), table.due_times(slots, waits, now)
         found = []
         for place, record in enumerate(records):
             scheduled = record.state in (State.KNOWN, State.DUPLICATE)
             interval = float(intervals[place])
-            due = max(float(last[place]) + interval, record.retry_at or -math.inf)
+            due = (
+                max(float(dues[place]), record.retry_at or -math.inf)
+                if last[place] == last[place]
+                else math.nan
+            )
             found.append(
                 PageInsight(
                     record=record,
@@ -103,22 +124,22 @@ class Insight:
         return found
 
     def current(self, records: Sequence[PageRecord], now: float) -> list[float | None]:
-        """Probability that each copy is current, for a few pages at once.
-
-        The posterior is taken at the grid's own rates, without interpolation: good to a few hundredths, and no compiled
-        code has to be loaded for it.
-        """
-        table = self._table(records, compiled=False)
-        prior = np.ones(GRID.points) if self._prior is None else self._prior[0]
+        """Probability that each copy is current, for a few pages at once: good to a few hundredths, and quick."""
+        if self.policy == "optimal" and self._clocks is not None:
+            clocks = QuickClocks(self._clocks)
+            return [None if record.digest is None else clocks.current(record, now) for record in records]
+        if not records:
+            return []
+        table = PageTable(self._weights, counts=False)
+        table.add(columns_of(records))
+        prior = table.belief.priors[0] if self._prior is None else self._prior[0]
         found: list[float | None] = []
         for record in records:
             if record.digest is None or record.last_access is None:
                 found.append(None)
                 continue
-            evidence = table.belief.evidence([table.slot[record.url]])[0].astype(np.float64)
-            weight = prior * np.exp(evidence - evidence.max())
-            chances = np.exp(-GRID.rates * max(now - record.last_access, 0.0))
-            found.append(float(weight @ chances / weight.sum()))
+            evidence = table.belief.evidence([table.slot[record.url]])[0]
+            found.append(chance(evidence, prior, GRID.rates, now - record.last_access))
         return found
 
     def rated(self, records: Sequence[PageRecord]) -> Pages:
@@ -130,7 +151,7 @@ class Insight:
 
         table = self._table(records)
         slots = np.array([table.slot[record.url] for record in records])
-        return Pages(table.belief.typical_rate(slots), table.weight[slots])
+        return Pages(table.typical_rate(slots), table.weight[slots])
 
     def budgets(
         self, records: Sequence[PageRecord], total: int, factors: Sequence[float]

@@ -78,7 +78,11 @@ class Store(Protocol):
         """
 
     async def lease(self, urls: Sequence[str], until: float) -> None:
-        """Note that these pages are handed out until then."""
+        """Note that these pages are handed out until then (or, with a time that is past, no more).
+
+        A store that belongs to one engine forgets all leases when that engine opens it: whoever had them is dead. One
+        that many engines share keeps them, and a scheduler that loads a leased page leaves it alone until then.
+        """
 
     async def text(self, url: str) -> Revision | None:
         """The stored title, text and headings of a page, as its latest revision."""
@@ -91,6 +95,9 @@ class Store(Protocol):
 
     async def same_content(self, digest: bytes) -> str | None:
         """The searchable page, if any, that was first found with this digest."""
+
+    async def same_contents(self, digests: Sequence[bytes]) -> dict[bytes, str]:
+        """The same for many at once; those that no page has are left out."""
 
     async def save(self, name: str, value: bytes) -> None:
         """Keep a named value: a scheduler's state, a watermark, a fitted model."""

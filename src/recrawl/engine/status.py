@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from recrawl.engine.engine import Engine
 
+_SHOWN_LEVELS = 4096
+
 __all__ = ["engine_status", "finite"]
 
 
@@ -40,13 +42,22 @@ def engine_status(engine: Engine, running: bool) -> dict[str, Any]:
         "price": scheduler.plan.price,
         "sites_at_ceiling": len(scheduler.plan.site_price),
         "expected_freshness": engine.expected_freshness,
-        "robots": {"most": robots.number, "active": robots.active, "accessing": len(robots.in_flight)},
+        "robots": {
+            "most": robots.number,
+            "active": robots.active,
+            "accessing": robots.working - robots.waiting,
+        },
         "buffer": {"level": engine.queue.level(), "capacity": engine.world.buffer.capacity},
         "control": engine.tuning.document(),
+        "occupancy": engine.measures.occupancy() if engine.world.buffer.capacity <= _SHOWN_LEVELS else [],
         "index": {
             "watermark": engine.follower.watermark,
             "rebuilt": engine.follower.rebuilt,
             "replayed": engine.replayed,
         },
     }
+    service = document["queue"]["service_time"]["value"]
+    if service > 0:
+        cost = engine.measures.cost(engine.behaviour.costs.costs(service))
+        document["queue"]["cost"] = cost.document()
     return finite(document)  # type: ignore[no-any-return]

@@ -2,6 +2,7 @@
 
 from recrawl.estimate.belief import Belief
 from recrawl.estimate.changes_mle import ChangeRates, change_rates, log_likelihood
+from recrawl.estimate.clock_belief import ClockBelief
 from recrawl.estimate.clocks import GroupClocks
 from recrawl.estimate.fit import ArrivalFit, fit_arrivals
 from recrawl.estimate.moment_fits import from_three_moments, from_two_moments
@@ -21,6 +22,7 @@ __all__ = [
     "ArrivalStatistics",
     "Belief",
     "ChangeRates",
+    "ClockBelief",
     "Gaps",
     "GroupClocks",
     "Observations",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from recrawl._compiled import compiled, compiled_inline
+from recrawl._compiled import compiled, compiled_in_place, compiled_inline
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,7 +13,20 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["due", "learn", "mixed", "node_weights", "quantiles", "responsibilities", "summarise", "update"]
+__all__ = [
+    "add_access",
+    "due",
+    "grid_posterior",
+    "learn",
+    "mixed",
+    "node_weights",
+    "quantiles",
+    "reach",
+    "responsibilities",
+    "summarise",
+    "update",
+    "worth",
+]
 
 _NEGLIGIBLE = 40.0  # log-likelihood this far below the best adds nothing that a double can hold
 
@@ -33,30 +46,53 @@ def update(
 
     Every row is first multiplied by e^{−forgetting·elapsed}.
     """
-    points = rates.size
     for i in range(slots.size):
-        row = loglik[slots[i]]
         tau = elapsed[i]
         kept = math.exp(-forgetting * tau) if forgetting > 0.0 and tau < math.inf else 1.0
-        log_tau = math.log(tau)
-        best = -math.inf
-        for k in range(points):
-            x = rates[k] * tau
-            if kinds[i] == 0:
-                gain = -x
-            elif kinds[i] == 2:
-                gain = log_rates[k] - rates[k] * ages[i]
-            elif x < 1e-3:
-                gain = log_rates[k] + log_tau - 0.5 * x + x * x / 24.0
-            elif x > _NEGLIGIBLE:
-                gain = 0.0
-            else:
-                gain = math.log(-math.expm1(-x))
-            value = kept * row[k] + gain
-            row[k] = value
-            best = max(best, value)
-        for k in range(points):
-            row[k] -= best
+        add_access(loglik[slots[i]], tau, kinds[i], ages[i], rates, log_rates, kept)
+
+
+@compiled_in_place
+def add_access(
+    row: NDArray[np.float32], tau: float, kind: int, age: float, rates: Floats, log_rates: Floats, kept: float
+) -> None:
+    """Add one access to the log-likelihoods of a page, of which the share `kept` stays; the largest becomes 0."""
+    log_tau = math.log(tau)
+    best = -math.inf
+    for k in range(rates.size):
+        x = rates[k] * tau
+        if kind == 0:
+            gain = -x
+        elif kind == 2:
+            gain = log_rates[k] - rates[k] * age
+        elif x < 1e-3:
+            gain = log_rates[k] + log_tau - 0.5 * x + x * x / 24.0
+        elif x > _NEGLIGIBLE:
+            gain = 0.0
+        else:
+            gain = math.log(-math.expm1(-x))
+        value = kept * row[k] + gain
+        row[k] = value
+        best = max(best, value)
+    for k in range(rates.size):
+        row[k] -= best
+
+
+@compiled_in_place
+def grid_posterior(row: NDArray[np.float32], prior: Floats, weights: Floats) -> None:
+    """Probabilities of the grid's rates alone, nothing between them: coarser than `_posterior`, and quick.
+
+    The prior is a density, as there: the two ends count half.
+    """
+    last = row.size - 1
+    total = 0.0
+    for k in range(row.size):
+        weights[k] = prior[k] * math.exp(row[k]) if row[k] > -_NEGLIGIBLE else 0.0
+        if k in (0, last):
+            weights[k] *= 0.5
+        total += weights[k]
+    for k in range(row.size):
+        weights[k] /= total
 
 
 @compiled_inline
@@ -157,10 +193,7 @@ def due(
     weights: Floats,
     out: Floats,
 ) -> None:
-    """The elapsed time τ at which E[(1 − (1+λτ)e^{−λτ})/λ] reaches the level; infinite if it never does.
-
-    Newton steps in ln τ inside a bracket; the derivative of the mean is E[λτ e^{−λτ}] per unit of τ.
-    """
+    """The elapsed time τ at which E[(1 − (1+λτ)e^{−λτ})/λ] reaches the level; infinite if it never does."""
     for i in range(slots.size):
         begin, end = _posterior(loglik[slots[i]], priors[groups[slots[i]]], stencil, parts, weights)
         most = 0.0
@@ -172,33 +205,64 @@ def due(
         if level >= most:
             out[i] = math.inf
             continue
-        # For small τ the value is about E[λ] τ²/2, and it never exceeds that.
-        low = math.log(2.0 * level / mean) * 0.5
-        high = math.inf
-        y = low
-        for _ in range(100):
-            tau = math.exp(y)
-            value = 0.0
-            slope = 0.0
-            for node in range(begin, end):
-                x = nodes[node] * tau
+        low = 0.5 * math.log(2.0 * level / mean)
+        out[i] = math.exp(reach(nodes, weights, begin, end, level, low, low, 1e-9)[0])
+
+
+@compiled
+def worth(nodes: Floats, weights: Floats, begin: int, end: int, tau: float) -> tuple[float, float]:
+    """E[(1 − (1+λτ)e^{−λτ})/λ] and its slope in ln τ, E[λτ² e^{−λτ}]."""
+    value = 0.0
+    slope = 0.0
+    for node in range(begin, end):
+        if weights[node] > 0.0:
+            x = nodes[node] * tau
+            if x < 0.05:
                 value += weights[node] * _regained(x) / nodes[node]
-                slope += weights[node] * x * math.exp(-x)
-            if value < level:
-                low = y
+                slope += weights[node] * x * tau * (1.0 - x * (1.0 - x * (0.5 - x / 6.0)))
             else:
-                high = y
-            # In ln(1 − value/most) against τ the curve is nearly straight for large τ; Newton on the
-            # logarithm of the value is nearly straight for small τ. The second is enough with a bracket.
-            step = (math.log(level) - math.log(value)) * value / max(slope * tau, 1e-300)
-            forward = y + min(max(step, -3.0), 3.0)
-            if not low < forward < high:
-                forward = 0.5 * (low + high) if high < math.inf else y + 1.0
-            moved = abs(forward - y)
-            y = forward
-            if moved < 1e-9:
-                break
-        out[i] = math.exp(y)
+                e = math.exp(-x)
+                value += weights[node] * (1.0 - (1.0 + x) * e) / nodes[node]
+                slope += weights[node] * x * tau * e
+    return value, slope
+
+
+@compiled
+def reach(
+    nodes: Floats,
+    weights: Floats,
+    begin: int,
+    end: int,
+    level: float,
+    low: float,
+    start: float,
+    within: float,
+) -> tuple[float, float]:
+    """ln of the time at which `worth` reaches a level that it does reach, and d ln worth / d ln time near there.
+
+    Newton steps in ln τ inside a bracket, from `start`; the answer is above `low`: for small τ the value is about
+    E[λ] τ²/2, and it never exceeds that.
+    """
+    high = math.inf
+    y = max(low, start)
+    lean = 1.0
+    for _ in range(100):
+        value, slope = worth(nodes, weights, begin, end, math.exp(y))
+        if value < level:
+            low = y
+        else:
+            high = y
+        # In ln(1 − value/most) against τ the curve is nearly straight for large τ; Newton on the
+        # logarithm of the value is nearly straight for small τ. The second is enough with a bracket.
+        lean = max(slope, 1e-300) / value
+        forward = y + min(max(math.log(level / value) / lean, -3.0), 3.0)
+        if not low < forward < high:
+            forward = 0.5 * (low + high) if high < math.inf else y + 1.0
+        moved = abs(forward - y)
+        y = forward
+        if moved < within:
+            break
+    return y, lean
 
 
 @compiled

@@ -1,57 +1,40 @@
 """Compiled loops of the group clocks: what is learnt from accesses.
 
-The arrays are shared with `_clock_order`, which keeps the order of pages.
+Rows of log-likelihoods are those of a `Belief`, and so are the loops over them; here are the clocks, and what an access
+tells about both. `_clock_order` keeps the order of pages.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recrawl._compiled import compiled, compiled_inline
-from recrawl.revisit._kernels import gain, solve_gap
-
-if TYPE_CHECKING:
-    from recrawl.revisit._pairing import Entries
+from recrawl._compiled import compiled, compiled_in_place, compiled_inline
+from recrawl.estimate._belief_kernels import add_access, grid_posterior
 
 BINS = 64
 
-# Places in State.numbers.
-WIDTH, ORIGIN, PRICE, SHRINK, CAP, LOG_PRICE, GAP = 0, 1, 2, 3, 4, 5, 6
-# Places in State.counters.
-BIN, TOP, PAGES, GROUPS, ACCESSES, NEXT_SPEEDS, NEXT_PRIOR, REKEYED, SPARE = 0, 1, 2, 3, 4, 5, 6, 8, 9
-# Places in State.rules.
-TICKING, RULE, KNOWN = 0, 1, 2
-OPTIMAL, PROPORTIONAL = 0, 1
+# Places in Clocks.numbers.
+WIDTH, ORIGIN, SHRINK, CAP, LASTING = 0, 1, 2, 3, 4
+# Places in Clocks.counters.
+BIN, GROUPS, PAGES, OBSERVED, NEXT_SPEEDS, NEXT_PRIOR, TICKING, MOVES, PARTS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
-FREE, WAITING, OUT = 0, 1, 2
+# What is known of a page: nothing (an empty slot), only its name, its content, that its content is out of date.
+ABSENT, NEW, SEEN, STALE = 0, 1, 2, 3
+# What an access finds.
 UNCHANGED, CHANGED, DATED = 0, 1, 2
-
-NEVER = 1e30
-SHARE = 20  # pages and price are put in order anew after this part of N accesses
 
 
 class Pages(NamedTuple):
     """One entry for each slot."""
 
-    last: NDArray[np.float64]
+    last: NDArray[np.float64]  # until when a page's changes are known: its last access, or a later signal
     loglik: NDArray[np.float32]
-    rate: NDArray[np.float32]
-    wait: NDArray[np.float32]  # ln of the clock time at which the value of an access reaches `level`
-    level: NDArray[
-        np.float32
-    ]  # ln of a value: the price when `wait` was solved for, less if it is out of reach
-    lean: NDArray[
-        np.float32
-    ]  # how the value grows there: d ln value / d ln time; < 0: the price is out of reach
-    most: NDArray[np.float32]  # ln of what an access can be worth at most
-    weight: NDArray[np.float32]
     group: NDArray[np.int32]
-    status: NDArray[np.uint8]
-    fresh: NDArray[np.bool_]  # never accessed yet
+    state: NDArray[np.uint8]
 
 
 class Groups(NamedTuple):
@@ -63,38 +46,31 @@ class Groups(NamedTuple):
     speed: NDArray[np.float32]
     since: NDArray[np.float32]  # clock at the start of each bin, from `base` on
     base: NDArray[np.float64]  # clock at the start of the oldest bin
-    clock: NDArray[np.float64]  # at the last reordering
-    root: NDArray[np.int32]
+    moved: NDArray[np.float32]  # how far the clock was set, in its own time, since someone set this to 0
 
 
-class State(NamedTuple):
-    """Everything that the kernels read and write."""
+class Clocks(NamedTuple):
+    """Everything that is believed."""
 
     pages: Pages
     groups: Groups
-    page_heaps: Entries
-    group_heap: Entries
     rates: NDArray[np.float64]
     log_rates: NDArray[np.float64]
-    prior: NDArray[np.float64]
+    prior: NDArray[np.float64]  # density at the grid's rates, the same for all pages
     numbers: NDArray[np.float64]
     counters: NDArray[np.int64]
-    rules: NDArray[np.int64]
-    known: NDArray[np.float64]
     scratch: NDArray[np.float64]
-    members: NDArray[np.int32]
-    free: NDArray[np.int32]
 
 
 # The clocks.
 
 
 @compiled_inline
-def clock_at(state: State, group: int, time: float) -> float:
+def clock_at(clocks: Clocks, group: int, time: float) -> float:
     """The clock of a group at a time up to now; before the live bins it went at speed 1."""
-    groups, now_bin = state.groups, state.counters[BIN]
-    width = state.numbers[WIDTH]
-    place = (time - state.numbers[ORIGIN]) / width
+    groups, now_bin = clocks.groups, clocks.counters[BIN]
+    width = clocks.numbers[WIDTH]
+    place = (time - clocks.numbers[ORIGIN]) / width
     number = math.floor(place)
     oldest = now_bin - BINS + 1
     if number < oldest:
@@ -105,33 +81,66 @@ def clock_at(state: State, group: int, time: float) -> float:
     return float(start + groups.speed[group, column] * (place - number) * width)
 
 
+@compiled_inline
+def speed_now(clocks: Clocks, group: int) -> float:
+    """The present speed of a clock."""
+    return float(clocks.groups.speed[group, clocks.counters[BIN] & (BINS - 1)])
+
+
 @compiled
-def speeds(state: State) -> None:
+def clocks_at(
+    clocks: Clocks, group: NDArray[np.int64], time: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """Clocks of many groups at many times."""
+    for i in range(group.size):
+        out[i] = clock_at(clocks, group[i], time[i])
+
+
+@compiled
+def speeds(clocks: Clocks) -> None:
     """Speeds of all clocks in all live bins, parents first: changes over exposure, drawn towards the parent."""
-    groups, numbers = state.groups, state.numbers
-    shrink, cap, width = numbers[SHRINK], numbers[CAP], numbers[WIDTH]
-    oldest = state.counters[BIN] - BINS + 1
-    for group in range(state.counters[GROUPS]):
-        parent = groups.parent[group]
+    groups, numbers = clocks.groups, clocks.numbers
+    parents, changes, exposure, speeds_, since = (
+        groups.parent, groups.changes, groups.exposure, groups.speed, groups.since,
+    )  # fmt: skip
+    shrink, cap, width, lasting = numbers[SHRINK], numbers[CAP], numbers[WIDTH], numbers[LASTING]
+    oldest = clocks.counters[BIN] - BINS + 1
+    ticking = clocks.counters[TICKING] > 0
+    for group in range(clocks.counters[GROUPS]):
+        parent = parents[group]
         total = 0.0
+        off = 0.0
+        furthest = 0.0
+        excess = 0.0  # by which the bin before went faster than the parent's
         for number in range(oldest, oldest + BINS):
             column = number & (BINS - 1)
-            groups.since[group, column] = total
-            if state.rules[TICKING]:
-                above = groups.speed[parent, column] if parent >= 0 else 1.0
-                seen = groups.changes[group, column] + shrink * above
-                groups.speed[group, column] = min(seen / (groups.exposure[group, column] + shrink), cap)
-            total += groups.speed[group, column] * width
+            since[group, column] = total
+            if ticking:
+                above = speeds_[parent, column] if parent >= 0 else 1.0
+                expected = max(above + lasting * excess, 0.2 * above)
+                seen = changes[group, column] + shrink * expected
+                speed = min(seen / (exposure[group, column] + shrink), cap)
+                excess = speed - above
+                off += (speed - speeds_[group, column]) * width
+                furthest = max(furthest, abs(off))
+                speeds_[group, column] = speed
+            total += speeds_[group, column] * width
+        groups.moved[group] += furthest
+    clocks.counters[MOVES] += 1
+
+
+@compiled_in_place
+def advance_clocks(clocks: Clocks, now: float) -> None:
+    """Open new bins when their time has come."""
+    number = math.floor((now - clocks.numbers[ORIGIN]) / clocks.numbers[WIDTH])
+    if number > clocks.counters[BIN]:
+        open_bins(clocks, number)
 
 
 @compiled
-def advance_clocks(state: State, now: float) -> None:
-    """Open a new bin when its time has come; the oldest one leaves."""
-    groups, numbers, counters = state.groups, state.numbers, state.counters
-    width = numbers[WIDTH]
-    number = math.floor((now - numbers[ORIGIN]) / width)
-    if number <= counters[BIN]:
-        return
+def open_bins(clocks: Clocks, number: int) -> None:
+    """Open bins up to a number; as many of the oldest leave."""
+    groups, counters, width = clocks.groups, clocks.counters, clocks.numbers[WIDTH]
     steps = number - counters[BIN]
     for group in range(counters[GROUPS]):
         for step in range(1, min(steps, BINS) + 1):
@@ -142,180 +151,94 @@ def advance_clocks(state: State, now: float) -> None:
             groups.speed[group, column] = 1.0
         groups.base[group] += max(0, steps - BINS) * width
     counters[BIN] = number
-    speeds(state)
+    speeds(clocks)
 
 
-# The belief about a page.
+@compiled_in_place
+def refresh(clocks: Clocks, now: float) -> bool:
+    """Let the clocks go on to now; estimate their speeds anew if enough was seen since: were they?"""
+    counters = clocks.counters
+    advance_clocks(clocks, now)
+    due = counters[OBSERVED] >= counters[NEXT_SPEEDS]
+    if due:
+        speeds(clocks)
+        counters[NEXT_SPEEDS] = counters[OBSERVED] + max(8, counters[PAGES] // counters[PARTS])
+    return bool(due)
 
 
-@compiled
-def posterior(state: State, page: int) -> None:
-    """Probabilities of the rates, into `scratch`; the page's mean rate."""
-    weights, prior = state.scratch, state.prior
-    row = state.pages.loglik[page]
-    total = 0.0
-    for k in range(prior.size):
-        weights[k] = prior[k] * math.exp(row[k]) if row[k] > -40.0 else 0.0
-        total += weights[k]
+# What accesses tell.
+
+
+@compiled_in_place
+def mean_of(clocks: Clocks, page: int) -> float:
+    """Probabilities of the page's rates, into `scratch`; their mean."""
+    grid_posterior(clocks.pages.loglik[page], clocks.prior, clocks.scratch)
     mean = 0.0
-    for k in range(prior.size):
-        weights[k] /= total
-        mean += weights[k] * state.rates[k]
-    state.pages.rate[page] = mean
+    for k in range(clocks.rates.size):
+        mean += clocks.scratch[k] * clocks.rates[k]
+    return mean
 
 
-@compiled
-def value(state: State, page: int, elapsed: float) -> float:
-    """What an access is worth after this time on the page's clock; needs `posterior` before."""
-    if state.rules[RULE] == PROPORTIONAL:
-        return float(state.pages.rate[page] * elapsed)
-    total = 0.0
-    if state.rules[KNOWN]:
-        rate = state.known[page]
-        return float(state.pages.weight[page] * (gain(rate * elapsed) / rate if rate > 0.0 else 0.0))
-    for k in range(state.rates.size):
-        if state.scratch[k] > 0.0:
-            total += state.scratch[k] * gain(state.rates[k] * elapsed) / state.rates[k]
-    return float(state.pages.weight[page] * total)
+@compiled_in_place
+def learn_access(clocks: Clocks, page: int, now: float, kind: int, dated: float, signal: bool) -> None:
+    """Learn from an access, or from a signal: the page has changed, and its copy is out of date from now on.
 
-
-@compiled
-def solve_wait(state: State, page: int) -> None:
-    """Set the clock time at which the value of an access reaches the price; needs `posterior` before.
-
-    Newton steps in ln τ inside a bracket, from the last answer.
+    What a page said to have changed is found to have done is no news, unless there is a date.
     """
-    pages, rates, weights = state.pages, state.rates, state.scratch
-    price, weight, y = state.numbers[PRICE], pages.weight[page], pages.wait[page]
-    pages.level[page] = math.log(price)
-    pages.lean[page] = 1.0
-    pages.most[page] = NEVER
-    if not weight > 0.0:
-        worthless(pages, page)
-        return
-    if state.rules[RULE] == PROPORTIONAL:
-        pages.wait[page] = math.log(price / pages.rate[page])
-        return
-    if state.rules[KNOWN]:
-        known_wait(state, page)
-        return
-    most = 0.0
-    mean = 0.0
-    for k in range(rates.size):
-        most += weights[k] / rates[k]
-        mean += weights[k] * rates[k]
-    pages.most[page] = math.log(most * weight)
-    out_of_reach = price >= 0.995 * most * weight
-    level = 0.9 * most if out_of_reach else price / weight
-    low = 0.5 * math.log(2.0 * level / mean)  # the value is below E[λ]τ²/2
-    high = math.inf
-    y = max(low, y)
-    worth, slope = 1.0, 1.0
-    for _ in range(60):
-        worth, slope = _worth(rates, weights, math.exp(y))
-        if worth < level:
-            low = y
-        else:
-            high = y
-        step = math.log(level / worth) * worth / max(slope, 1e-300)
-        forward = y + min(max(step, -3.0), 3.0)
-        if not low < forward < high:
-            forward = 0.5 * (low + high) if high < math.inf else y + 1.0
-        moved = abs(forward - y)
-        y = forward
-        if moved < 1e-2:
-            break
-    pages.level[page] = math.log(level * weight)
-    pages.wait[page] = y
-    pages.lean[page] = min(max(slope / worth, 0.05), 2.0) * (-1.0 if out_of_reach else 1.0)
+    pages = clocks.pages
+    state, last = pages.state[page], pages.last[page]
+    advance_clocks(clocks, now)
+    clocks.counters[OBSERVED] += 1
+    if state == NEW:
+        if signal:
+            return
+        if kind == DATED and dated < now:
+            age = clock_at(clocks, pages.group[page], now) - clock_at(clocks, pages.group[page], dated)
+            add_access(pages.loglik[page], 1.0, DATED, age, clocks.rates, clocks.log_rates, 1.0)
+    elif now > last:
+        if kind == DATED and not dated > last:
+            if signal:
+                return  # an old date
+            kind = CHANGED
+        if kind != CHANGED or state != STALE or signal:
+            learn_change(clocks, page, now, kind, dated)
+    pages.last[page] = now if state == NEW else max(now, last)
+    pages.state[page] = STALE if signal else SEEN
 
 
-@compiled
-def worthless(pages: Pages, page: int) -> None:
-    """No access of this page is ever worth anything."""
-    pages.level[page] = -NEVER
-    pages.most[page] = -NEVER
-    pages.lean[page] = -1.0
-    pages.wait[page] = 0.0
+@compiled_in_place
+def learn_change(clocks: Clocks, page: int, now: float, kind: int, dated: float) -> None:
+    """Add what happened to a page since its last access to its own evidence and to that of its groups."""
+    pages, group = clocks.pages, clocks.pages.group[page]
+    here = clock_at(clocks, group, now)
+    elapsed = max(here - clock_at(clocks, group, pages.last[page]), 1e-9 * clocks.numbers[WIDTH])
+    age = here - clock_at(clocks, group, dated) if kind == DATED else 0.0
+    if clocks.counters[TICKING]:
+        learn_clocks(clocks, page, now, elapsed, kind, dated)
+    add_access(pages.loglik[page], elapsed, kind, age, clocks.rates, clocks.log_rates, 1.0)
 
 
-@compiled
-def _worth(rates: NDArray[np.float64], weights: NDArray[np.float64], tau: float) -> tuple[float, float]:
-    """E[(1 − (1+λτ)e^{−λτ})/λ] and its slope in ln τ."""
-    worth = 0.0
-    slope = 0.0
-    for k in range(rates.size):
-        if weights[k] > 1e-9:
-            x = rates[k] * tau
-            if x < 0.02:
-                worth += weights[k] * x * tau * (0.5 - x * (1 / 3 - 0.125 * x))
-                slope += weights[k] * x * tau * (1.0 - x * (1.0 - 0.5 * x))
-            else:
-                e = math.exp(-x)
-                worth += weights[k] * (1.0 - (1.0 + x) * e) / rates[k]
-                slope += weights[k] * x * tau * e
-    return worth, slope
-
-
-@compiled
-def known_wait(state: State, page: int) -> None:
-    """The same for a page whose rate is known."""
-    pages, rate, price = state.pages, state.known[page], state.numbers[PRICE]
-    if not rate > 0.0:
-        worthless(pages, page)
-        return
-    most = pages.weight[page] / rate
-    out_of_reach = price >= 0.995 * most
-    level = 0.9 * most if out_of_reach else price
-    z = solve_gap(level / most, 2)
-    pages.most[page] = math.log(most)
-    pages.level[page] = math.log(level)
-    pages.wait[page] = math.log(z / rate)
-    pages.lean[page] = z * z * math.exp(-z) * most / level * (-1.0 if out_of_reach else 1.0)
-
-
-@compiled
-def learn_row(state: State, page: int, elapsed: float, kind: int, age: float) -> None:
-    """Add an access to the log-likelihoods of a page; the largest stays 0."""
-    row, rates, log_rates = state.pages.loglik[page], state.rates, state.log_rates
-    best = -math.inf
-    for k in range(rates.size):
-        x = rates[k] * elapsed
-        if kind == UNCHANGED:
-            more = -x
-        elif kind == DATED:
-            more = log_rates[k] - rates[k] * age
-        elif x > 40.0:
-            more = 0.0
-        else:
-            more = math.log(-math.expm1(-x))
-        row[k] += more
-        best = max(best, row[k])
-    for k in range(rates.size):
-        row[k] -= best
-
-
-@compiled
-def learn_clocks(state: State, page: int, now: float, elapsed: float, kind: int, dated: float) -> None:
+@compiled_in_place
+def learn_clocks(clocks: Clocks, page: int, now: float, elapsed: float, kind: int, dated: float) -> None:
     """Add an access to the changes and exposures of all groups of a page, bin by bin (one step of online EM).
 
     A change found stands for θτ / P(changed) changes, where P is that of the whole posterior: with that of its mean
-    alone pages of uncertain rate would slow the clock down. Needs `posterior` before.
+    alone pages of uncertain rate would slow the clock down.
     """
-    pages, groups, numbers = state.pages, state.groups, state.numbers
+    pages, groups, numbers = clocks.pages, clocks.groups, clocks.numbers
     width, origin = numbers[WIDTH], numbers[ORIGIN]
-    rate = pages.rate[page]
+    rate = mean_of(clocks, page)
     begin = dated if kind == DATED else pages.last[page]
     x = rate * elapsed
     trust = min(1.0, 3.0 / x)  # a page that surely changed says little about the clock, however often it did
     expected = 0.0
     if kind == CHANGED:
         likely = 0.0
-        for k in range(state.rates.size):
-            if state.scratch[k] > 1e-9:
-                likely -= state.scratch[k] * math.expm1(-state.rates[k] * elapsed)
+        for k in range(clocks.rates.size):
+            if clocks.scratch[k] > 1e-9:
+                likely -= clocks.scratch[k] * math.expm1(-clocks.rates[k] * elapsed)
         expected = trust * x / likely if x > 1e-9 else 1.0
-    newest = state.counters[BIN]
+    newest = clocks.counters[BIN]
     oldest = newest - BINS + 1
     first = max(oldest, math.floor((begin - origin) / width))
     leaf = pages.group[page]
@@ -340,31 +263,50 @@ def learn_clocks(state: State, page: int, now: float, elapsed: float, kind: int,
 
 
 @compiled
-def learn_prior(state: State) -> None:
-    """The prior becomes the mean posterior of all pages, a fiftieth of it spread evenly."""
-    size = state.prior.size
+def learn_many(
+    clocks: Clocks,
+    slots: NDArray[np.int64],
+    times: NDArray[np.float64],
+    kinds: NDArray[np.int8],
+    dates: NDArray[np.float64],
+    signal: bool,
+) -> None:
+    """Learn from many accesses, or signals, in the order given."""
+    for i in range(slots.size):
+        learn_access(clocks, slots[i], times[i], kinds[i], dates[i], signal)
+        refresh(clocks, times[i])
+        learn_prior(clocks)
+
+
+@compiled_in_place
+def learn_prior(clocks: Clocks) -> float:
+    """Learn the prior anew if enough was seen; by how much it moved."""
+    counters = clocks.counters
+    moved = 0.0
+    if counters[OBSERVED] >= counters[NEXT_PRIOR]:
+        counters[NEXT_PRIOR] = counters[OBSERVED] + max(8, counters[PAGES] // 2)
+        moved = mean_posterior(clocks)
+    return moved
+
+
+@compiled
+def mean_posterior(clocks: Clocks) -> float:
+    """The prior becomes the mean posterior of all pages, a fiftieth of it spread evenly; by how much it moved."""
+    prior, rows, scratch, state = clocks.prior, clocks.pages.loglik, clocks.scratch, clocks.pages.state
+    size = prior.size
     total = np.zeros(size)
     count = 0
-    for page in range(state.pages.status.size):
-        if state.pages.status[page] != FREE:
-            posterior(state, page)
+    for page in range(state.size):
+        if state[page] != ABSENT:
+            grid_posterior(rows[page], prior, scratch)
             for k in range(size):
-                total[k] += state.scratch[k]
+                total[k] += scratch[k]
             count += 1
     moved = 0.0
     if count > 0:
         for k in range(size):
-            mass = 0.98 * total[k] / count + 0.02 / size
-            moved += abs(mass - state.prior[k])
-            state.prior[k] = mass
-    if moved > 0.02:
-        for page in range(state.pages.status.size):
-            if state.pages.status[page] == WAITING:
-                renew(state, page)
-
-
-@compiled
-def renew(state: State, page: int) -> None:
-    """How long a page waits, from what is believed now."""
-    posterior(state, page)
-    solve_wait(state, page)
+            share = 0.5 if k in (0, size - 1) else 1.0  # the hats at the two ends are half as wide
+            mass = 0.98 * total[k] / count + 0.02 * share / (size - 1)
+            moved += abs(mass - prior[k] * share)
+            prior[k] = mass / share
+    return moved

@@ -2,79 +2,50 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recrawl.estimate import _clock_kernels as kernel
-from recrawl.estimate import _clock_order as order
-from recrawl.revisit._pairing import Entries, entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["empty_state", "grown", "regrouped", "rescaled"]
+    from recrawl.estimate.belief import Belief
 
-_POINTS = 24
-_SLOWEST, _FASTEST = 0.01, 200.0  # changes per uniform revisit time, at the ends of the grid of rates
+__all__ = ["empty_clocks", "grown", "regrouped", "rescaled"]
+
 _BINS_PER_ROUND = 16
-_STEP = (_FASTEST / _SLOWEST) ** (1.0 / (_POINTS - 1))  # from one rate of the grid to the next
+_PARTS = 20  # speeds are estimated anew after this part of N accesses
 
 
-def empty_state(rule: str, budget: float, round_time: float, start: float) -> kernel.State:
+def empty_clocks(belief: Belief, round_time: float, start: float, ticking: bool) -> kernel.Clocks:
     """No page, one group. `round_time` is the uniform revisit time, N/B."""
-    rates = np.geomspace(_SLOWEST / round_time, _FASTEST / round_time, _POINTS)
-    numbers = np.zeros(7)
+    numbers = np.zeros(5)
     numbers[kernel.WIDTH] = round_time / _BINS_PER_ROUND
     numbers[kernel.ORIGIN] = start
-    numbers[kernel.PRICE] = 1.0 if rule == "proportional" else 0.2 * round_time
-    numbers[kernel.LOG_PRICE] = math.log(numbers[kernel.PRICE])
-    numbers[kernel.SHRINK], numbers[kernel.CAP] = 0.4, 64.0
-    numbers[kernel.GAP] = 1.0 / budget
-    counters = np.zeros(10, dtype=np.int64)
-    counters[kernel.TOP] = -1
+    numbers[kernel.SHRINK], numbers[kernel.CAP], numbers[kernel.LASTING] = 0.3, 64.0, 0.4
+    counters = np.zeros(9, dtype=np.int64)
+    counters[kernel.PARTS] = _PARTS
     counters[kernel.GROUPS] = 1
-    choice = kernel.PROPORTIONAL if rule == "proportional" else kernel.OPTIMAL
-    return kernel.State(
-        pages=_page_arrays(0),
+    counters[kernel.TICKING] = ticking
+    rates = belief.grid.rates
+    return kernel.Clocks(
+        pages=kernel.Pages(
+            last=np.zeros(0),
+            loglik=belief.rows,
+            group=np.zeros(0, dtype=np.int32),
+            state=np.zeros(0, dtype=np.uint8),
+        ),
         groups=_group_arrays(np.array([-1], dtype=np.int32)),
-        page_heaps=entries(0),
-        group_heap=entries(1),
         rates=rates,
         log_rates=np.log(rates),
-        prior=_first_prior(rates * round_time),
+        prior=belief.densities[0],
         numbers=numbers,
         counters=counters,
-        rules=np.array([rule == "optimal", choice, rule == "known"], dtype=np.int64),
-        known=np.zeros(0),
-        scratch=np.zeros(_POINTS),
-        members=np.zeros(0, dtype=np.int32),
-        free=np.zeros(0, dtype=np.int32),
-    )
-
-
-def _first_prior(changes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Before anything is learnt: about one change in two rounds, within a factor of twenty."""
-    mass = np.exp(-0.5 * (np.log(2.0 * changes) / 1.5) ** 2)
-    return np.asarray(0.98 * mass / mass.sum() + 0.02 / mass.size)
-
-
-def _page_arrays(size: int) -> kernel.Pages:
-    return kernel.Pages(
-        last=np.zeros(size),
-        loglik=np.zeros((size, _POINTS), dtype=np.float32),
-        rate=np.zeros(size, dtype=np.float32),
-        wait=np.zeros(size, dtype=np.float32),
-        lean=np.ones(size, dtype=np.float32),
-        level=np.zeros(size, dtype=np.float32),
-        most=np.zeros(size, dtype=np.float32),
-        weight=np.zeros(size, dtype=np.float32),
-        group=np.zeros(size, dtype=np.int32),
-        status=np.zeros(size, dtype=np.uint8),
-        fresh=np.zeros(size, dtype=np.bool_),
+        scratch=np.zeros(rates.size),
     )
 
 
@@ -88,88 +59,58 @@ def _group_arrays(parent: NDArray[np.int32]) -> kernel.Groups:
         speed=np.ones(bins, dtype=np.float32),
         since=np.zeros(bins, dtype=np.float32),
         base=np.zeros(size),
-        clock=np.zeros(size),
-        root=np.full(size, -1, dtype=np.int32),
+        moved=np.zeros(size, dtype=np.float32),
     )
 
 
-def grown(state: kernel.State, wanted: int) -> kernel.State:
-    """Room for `wanted` slots; at least half as many again, so that growing costs O(1) per page."""
-    have = state.pages.last.size
-    if wanted <= have:
-        return state
-    size = max(wanted, have + have // 2, 8)
-    more = size - have
-    return state._replace(
-        pages=kernel.Pages(*_joined(state.pages, _page_arrays(more))),
-        page_heaps=Entries(*_joined(state.page_heaps, entries(more))),
-        known=np.concatenate((state.known, np.zeros(more if state.rules[kernel.KNOWN] else 0))),
-        members=np.zeros(size, dtype=np.int32),
-        free=np.concatenate((state.free, np.zeros(more, dtype=np.int32))),
+def grown(clocks: kernel.Clocks, belief: Belief) -> kernel.Clocks:
+    """As many slots as the belief has rows."""
+    pages = clocks.pages
+    more = belief.rows.shape[0] - pages.last.size
+    return clocks._replace(
+        pages=kernel.Pages(
+            last=np.append(pages.last, np.zeros(more)),
+            loglik=belief.rows,
+            group=np.append(pages.group, np.zeros(more, dtype=np.int32)),
+            state=np.append(pages.state, np.zeros(more, dtype=np.uint8)),
+        )
+        if more or belief.rows is not pages.loglik
+        else pages
     )
-
-
-def _joined(first: Iterable[Any], second: Iterable[Any]) -> list[Any]:
-    return [np.concatenate(pair) for pair in zip(first, second, strict=True)]
 
 
 def regrouped(
-    state: kernel.State,
+    clocks: kernel.Clocks,
     before: Mapping[bytes, int],
     prefixes: Sequence[bytes],
     parents: NDArray[np.int32],
-    slots: NDArray[np.int64],
-    group: NDArray[np.int32],
     now: float,
-) -> kernel.State:
-    """Other groups; those that were there before keep what they have learnt. `group` is that of each slot."""
-    kernel.advance_clocks(state, now)
+) -> kernel.Clocks:
+    """Other groups; those that were there before keep what they have learnt."""
+    kernel.advance_clocks(clocks, now)
     groups = _group_arrays(parents)
     pairs = [(new, before[prefix]) for new, prefix in enumerate(prefixes) if prefix in before]
     new, old = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
     for name in ("changes", "exposure", "speed", "base"):
-        getattr(groups, name)[new] = getattr(state.groups, name)[old]
-    state.pages.group[slots] = group
-    state.counters[kernel.GROUPS] = parents.size
-    found = state._replace(groups=groups, group_heap=entries(parents.size))
-    order.rebuild_all(found, now, False)
+        getattr(groups, name)[new] = getattr(clocks.groups, name)[old]
+    clocks.counters[kernel.GROUPS] = parents.size
+    found = clocks._replace(groups=groups)
+    kernel.speeds(found)
     return found
 
 
-def rescaled(state: kernel.State, round_time: float, wanted: float, now: float) -> tuple[kernel.State, float]:
-    """Bins and the grid of rates for another uniform revisit time, and that time: whole steps of the grid away."""
-    kernel.advance_clocks(state, now)
-    steps = round(math.log(wanted / round_time) / math.log(_STEP))
-    if steps == 0:
-        return state, round_time
-    ratio = _STEP**steps
-    numbers = state.numbers
-    state.rates[:] /= ratio
-    state.log_rates[:] = np.log(state.rates)
-    state.pages.loglik[:] = _shifted(state.pages.loglik, steps)
-    state.pages.loglik[:] -= state.pages.loglik.max(axis=1, keepdims=True, initial=-np.inf)
-    if state.counters[kernel.ACCESSES] > 0:
-        prior = np.exp(_shifted(np.log(state.prior)[None, :], steps)[0])
-        state.prior[:] = 0.98 * prior / prior.sum() + 0.02 / _POINTS
-    _rebin(state, ratio, now)
-    numbers[kernel.PRICE] *= ratio
-    order.rebuild_all(state, now, True)
-    return state, round_time * ratio
+def rescaled(clocks: kernel.Clocks, belief: Belief, ratio: float, now: float) -> None:
+    """Bins that are `ratio` as wide, and the rates of a grid that was moved."""
+    kernel.advance_clocks(clocks, now)
+    clocks.rates[:] = belief.grid.rates
+    clocks.log_rates[:] = np.log(clocks.rates)
+    _rebin(clocks, ratio, now)
+    kernel.speeds(clocks)
 
 
-def _shifted(rows: NDArray[np.floating], steps: int) -> NDArray[np.floating]:
-    """Values at a grid that lies `steps` lower: straight on beyond the ends."""
-    last = rows.shape[1] - 1
-    place = np.arange(rows.shape[1]) - steps
-    inside = rows[:, np.clip(place, 0, last)]
-    below = np.minimum(place, 0) * (rows[:, 1] - rows[:, 0])[:, None]
-    above = np.maximum(place - last, 0) * (rows[:, last] - rows[:, last - 1])[:, None]
-    return np.asarray(inside + below + above)
-
-
-def _rebin(state: kernel.State, ratio: float, now: float) -> None:
+def _rebin(clocks: kernel.Clocks, ratio: float, now: float) -> None:
     """Spread what every bin has seen evenly over its time, and gather it into bins that are `ratio` as wide."""
-    numbers, counters, groups = state.numbers, state.counters, state.groups
+    numbers, counters, groups = clocks.numbers, clocks.counters, clocks.groups
     bins = kernel.BINS
     columns = (int(counters[kernel.BIN]) - bins + 1 + np.arange(bins)) % bins
     width = numbers[kernel.WIDTH]

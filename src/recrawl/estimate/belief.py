@@ -21,8 +21,7 @@ import numpy as np
 
 from recrawl.errors import InvalidModel
 from recrawl.estimate.priors import Priors, check_learning
-from recrawl.estimate.rate_grid import RateGrid, interpolation
-from recrawl.laws.law import positive
+from recrawl.estimate.rate_grid import RateGrid, interpolation, shifted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -177,6 +176,26 @@ class Belief:
         """Go on from log-likelihoods that `evidence` gave."""
         self._loglik[self._places(slots)] = np.asarray(rows, dtype=np.float32)
 
+    @property
+    def rows(self) -> NDArray[np.float32]:
+        """The log-likelihoods themselves, a row for each slot: for loops that go on from them in place."""
+        return self._loglik
+
+    @property
+    def densities(self) -> NDArray[np.float64]:
+        """The priors themselves, as densities in ln λ, a row for each group, at the rates of `priors`."""
+        return self._priors.density
+
+    def shift(self, steps: int) -> None:
+        """Move the grid down by whole steps of itself; beyond its old ends evidence goes straight on."""
+        grid = self.grid
+        ratio = (grid.high / grid.low) ** (steps / (grid.points - 1))
+        self.grid = RateGrid(grid.low / ratio, grid.high / ratio, grid.points)
+        self._loglik[:] = shifted(self._loglik, steps)
+        self._priors.shift(steps)
+        self._rates, self._log_rates = self.grid.rates, np.log(self.grid.rates)
+        self._tables = {parts: (interpolation(parts), self.grid.nodes(parts)) for parts in self._tables}
+
     # What is believed.
 
     def mean_rate(self, slots: ArrayLike) -> NDArray[np.float64]:
@@ -195,17 +214,21 @@ class Belief:
         """Freshness that an access now is expected to regain: weight · E[(1 − (1+λτ)e^{−λτ})/λ]."""
         return np.asarray(weight, dtype=np.float64) * self._mean(slots, elapsed, 2)
 
-    def time_to_price(self, slots: ArrayLike, price: float, weight: ArrayLike = 1.0) -> NDArray[np.float64]:
+    def time_to_price(
+        self, slots: ArrayLike, price: ArrayLike, weight: ArrayLike = 1.0
+    ) -> NDArray[np.float64]:
         """Elapsed time at which the value of an access reaches the price; infinite if it never does."""
         from recrawl.estimate._belief_kernels import due
 
-        price = positive("price", price)
         places = self._places(slots)
+        prices = np.broadcast_to(np.asarray(price, dtype=np.float64), places.shape)
+        if not ((prices > 0) & np.isfinite(prices)).all():
+            raise InvalidModel(f"price must be positive and finite, not {prices.min()}")
         weights = np.broadcast_to(np.asarray(weight, dtype=np.float64), places.shape)
         if not (weights >= 0).all():
             raise InvalidModel(f"weights must not be negative, not {weights.min()}")
         with np.errstate(divide="ignore"):
-            levels = price / weights
+            levels = prices / weights
         return self._ask(due, places, levels, parts=_PARTS)
 
     def quantiles(self, slots: ArrayLike, probabilities: ArrayLike) -> NDArray[np.float64]:

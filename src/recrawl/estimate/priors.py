@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.errors import InvalidModel
+from recrawl.estimate.rate_grid import shifted
 from recrawl.laws.law import positive
 
 if TYPE_CHECKING:
@@ -64,7 +65,20 @@ class Priors:
         ):
             expected = (self.groups, self.points)
             raise InvalidModel(f"priors must be positive, of shape {expected}, not {given.shape}")
-        self.density = given / given.sum(axis=1, keepdims=True) / _ends(given.shape[1])
+        self._keep(given / given.sum(axis=1, keepdims=True) / _ends(given.shape[1]))
+
+    def _keep(self, density: Floats) -> None:
+        """Write over the densities where they are: loops may hold on to them."""
+        if density.shape == self.density.shape:
+            self.density[:] = density
+        else:
+            self.density = density
+
+    def shift(self, steps: int) -> None:
+        """Move the densities to a grid that lies `steps` of its points lower."""
+        finer = (self.density.shape[1] - 1) // (self.points - 1)
+        moved = np.exp(shifted(np.log(self.density), steps * finer))
+        self._keep(moved / (moved * self.ends).sum(axis=1, keepdims=True))
 
     def coarsen(self) -> None:
         """Keep the grid's points only, as steps of EM need it."""
@@ -81,7 +95,7 @@ class Priors:
         masses = joined(sums, counts, everywhere, strength)
         masses = (1.0 - floor) * masses + floor * even
         moved = float(np.abs(masses - self.probabilities).max())
-        self.density = masses / self.ends
+        self._keep(masses / self.ends)
         return moved
 
 

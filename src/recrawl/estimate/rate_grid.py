@@ -13,7 +13,7 @@ from recrawl.laws.law import positive
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["RateGrid", "interpolation"]
+__all__ = ["RateGrid", "interpolation", "shifted"]
 
 _FEWEST_POINTS = 6
 
@@ -68,3 +68,14 @@ def interpolation(parts: int) -> NDArray[np.float64]:
                     if other != s:
                         weights[offset, j, s] *= (u - other) / (s - other)
     return weights
+
+
+def shifted(rows: NDArray[np.floating], steps: int) -> NDArray[np.floating]:
+    """Logarithms at a grid that lies `steps` lower: straight on beyond the ends; the largest of a row becomes 0."""
+    last = rows.shape[1] - 1
+    place = np.arange(rows.shape[1]) - steps
+    inside = rows[:, np.clip(place, 0, last)]
+    below = np.minimum(place, 0) * (rows[:, 1] - rows[:, 0])[:, None]
+    above = np.maximum(place - last, 0) * (rows[:, last] - rows[:, last - 1])[:, None]
+    found = inside + below + above
+    return np.asarray(found - found.max(axis=1, keepdims=True, initial=-np.inf))

@@ -14,14 +14,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.errors import InvalidModel
+from recrawl.estimate.groups import prefixes
 from recrawl.laws.law import positive
 from recrawl.simulate.histories import APPEARED, GONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
+    from recrawl.estimate.clocks import GroupClocks
     from recrawl.simulate._replay import World
     from recrawl.simulate.histories import SiteHistory
+
+    Pages = NDArray[np.int64]
+    Times = NDArray[np.float64]
 
 __all__ = ["REPLAY_POLICIES", "Replayed", "replay", "unit_budget"]
 
@@ -193,34 +200,95 @@ def _believing(
     history: SiteHistory, world: World, budget: float, policy: str, dated: bool, rng: np.random.Generator
 ) -> Callable[[int], None]:
     from recrawl.estimate.clocks import GroupClocks
-    from recrawl.simulate._replay import ACCESSES, access
+    from recrawl.simulate._replay import ACCESSES
     from recrawl.simulate._replay_clocks import clock_steps
 
     clocks = GroupClocks(budget, rule=_RULES[policy], start=history.start)
-    rates = history.page_rates
-    page_of = np.zeros(len(history.names), dtype=np.int32)
-    slot_of = np.full(len(history.names), -1, dtype=np.int32)
     gap = 1.0 / budget
-
-    def enter(pages: np.ndarray, now: float, seen: np.ndarray | None) -> list[int]:
-        names = [history.names[page] for page in pages]
-        slots = clocks.add(names, now, weights=history.weights[pages], rates=rates[pages], seen=seen)
-        slot_of[pages] = slots
-        page_of[slots] = pages
-        return slots
-
     first = rng.permutation(np.flatnonzero(history.living))
     # All copies are of the start; a trifle apart, so that the first round is in no order of groups.
-    enter(first, history.start, history.start - 1e-3 * first.size * gap * rng.random(first.size))
+    seen = history.start - 1e-3 * first.size * gap * rng.random(first.size)
+    book = _Book(history, clocks, first, seen)
 
     def step(upto: int) -> None:
         while world.cursor[ACCESSES] < upto:
-            clocks.maintain(history.start + int(world.cursor[ACCESSES]) * gap)
-            page = clock_steps(world, clocks.state, page_of, slot_of, history.start, gap, upto, dated)
-            if page >= 0:
-                now = history.start + (int(world.cursor[ACCESSES]) + 1) * gap
-                enter(np.array([page]), now, None)
-                access(world, page)
-                clocks.observe(clocks.take(now), now, True)
+            done = int(world.cursor[ACCESSES])
+            book.prepare(history.start + done * gap, history.start + upto * gap, world)
+            moves = clocks.belief.moves_to_regroup()
+            clock_steps(world, clocks.order, book.places, history.start, gap, upto, moves, dated)
+            book.settle()
 
     return step
+
+
+class _Book:
+    """Which page of a history is in which slot of the clocks."""
+
+    def __init__(self, history: SiteHistory, clocks: GroupClocks, first: Pages, seen: Times) -> None:
+        from recrawl.simulate._replay_clocks import Places
+
+        self._history, self._clocks = history, clocks
+        appear = history.kinds == APPEARED
+        self._appearances = history.times[appear]
+        coming = np.unique(history.pages[appear]).tolist() if clocks.belief.ticking else []
+        self._beginnings = [(page, prefixes(history.names[page])) for page in coming]
+        count = len(history.names)
+        self.places = Places(
+            page_of=np.zeros(count, dtype=np.int32),
+            slot_of=np.full(count, -1, dtype=np.int32),
+            home=np.zeros(count, dtype=np.int32),
+            weight=history.weights,
+            rate=history.page_rates,
+            spare=np.zeros(0, dtype=np.int64),
+            left=np.zeros(count, dtype=np.int64),
+            counts=np.zeros(3, dtype=np.int64),
+        )
+        slots = clocks.add(
+            [history.names[page] for page in first],
+            history.start,
+            weights=history.weights[first],
+            rates=self.places.rate[first],
+            seen=seen,
+        )
+        self.places.slot_of[first] = slots
+        self.places.page_of[slots] = first
+        self._find_homes()
+        self._spare = 0
+
+    def _find_homes(self) -> None:
+        """The group of every name, also of those still to come: it depends on the groups of now and the name alone."""
+        belief = self._clocks.belief
+        self._groups = belief.group_of
+        for page, beginnings in self._beginnings:
+            self.places.home[page] = belief.first_group(beginnings)
+
+    def prepare(self, now: float, until: float, world: World) -> None:
+        """Let groups follow the pages; keep slots ready for pages that may appear."""
+        from recrawl.simulate._replay import HEAD
+        from recrawl.simulate._replay_clocks import SPARE
+
+        clocks, counts = self._clocks, self.places.counts
+        clocks.maintain(now)
+        if clocks.belief.group_of is not self._groups:
+            self._find_homes()
+        coming = int(np.searchsorted(self._appearances, until, side="right")) - int(world.cursor[HEAD])
+        if coming > counts[SPARE]:
+            more = clocks.reserve(coming - int(counts[SPARE]))
+            spare = np.concatenate((self.places.spare[: counts[SPARE]], more))
+            size = clocks.order.status.size
+            page_of = np.append(
+                self.places.page_of, np.zeros(max(0, size - self.places.page_of.size), np.int32)
+            )
+            self.places = self.places._replace(spare=spare, page_of=page_of)
+            counts[SPARE] = spare.size
+        self._spare = int(counts[SPARE])
+
+    def settle(self) -> None:
+        """Tell the clocks which pages came and went."""
+        from recrawl.simulate._replay_clocks import LEFT, MOVED, SPARE
+
+        belief, counts = self._clocks.belief, self.places.counts
+        for slot in self.places.spare[counts[SPARE] : self._spare].tolist():
+            belief.names[slot] = self._history.names[self.places.page_of[slot]]
+        belief.release(self.places.left[: counts[LEFT]], int(counts[MOVED]))
+        counts[LEFT] = counts[MOVED] = 0

@@ -128,6 +128,14 @@ class MemoryStore:
                 return page.url
         return None
 
+    async def same_contents(self, digests: Sequence[bytes]) -> dict[bytes, str]:
+        self._check_open()
+        wanted, found = set(digests), dict[bytes, str]()
+        for page in self._tables.pages.values():
+            if page.digest in wanted and is_searchable(page):
+                found.setdefault(page.digest, page.url)
+        return found
+
     async def save(self, name: str, value: bytes) -> None:
         self._check_open()
         self._saved[name] = bytes(value)

@@ -75,6 +75,10 @@ ON CONFLICT (page) DO UPDATE SET until = excluded.until;
 -- name: end_lease
 DELETE FROM leases WHERE page = :page;
 
+-- name: end_leases
+-- The store is opened by its only engine: nobody has a page any more.
+DELETE FROM leases;
+
 -- name: links_of
 SELECT targets FROM links WHERE page = :page;
 
