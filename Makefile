@@ -1,6 +1,6 @@
 # Every target sets itself up; Python >= 3.11, make and the package registries are all it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow check docs figures format bench requirements clean-cache clean
+.PHONY: help setup demo test test-slow check docs figures format bench bench-scrapy requirements clean-cache clean
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -39,6 +39,10 @@ format: $(READY) ## rewrite files in the house format
 
 bench: $(READY) ## speed and quality, each as a ratio to a named baseline
 	@$(BIN)/python -m benchmarks
+
+bench-scrapy: $(READY) ## Scrapy in an environment of its own (.bench), the baseline of the engine's speed
+	@uv=$$(command -v uv || echo .tools/bin/uv); [ -x .bench/bin/python ] || "$$uv" venv --quiet .bench; \
+	"$$uv" pip sync --quiet --python .bench/bin/python --require-hashes requirements/bench.txt
 
 requirements: $(READY) ## compile the pinned, hashed requirement files anew
 	@sh scripts/requirements.sh

@@ -174,7 +174,7 @@ def _engine_rows(engine: dict[str, Any]) -> list[list[str]]:
         ["policy", engine["policy"]],
         ["robots", f"{robots['accessing']} accessing, {robots['active']} active, {robots['most']} at most"],
         ["buffer", f"{buffer['level']} of {buffer['capacity']}"],
-        ["control", f"{engine['control']['control']}; {engine['control']['decision'] or 'no decision'}"],
+        ["control", "; ".join(filter(None, (engine["control"]["control"], engine["control"]["decision"])))],
         ["index delay", f"p50 {span(delay['p50'])}, p99 {span(delay['p99'])}"],
         ["event-loop lag", f"p50 {span(lag['p50'])}, p99 {span(lag['p99'])}"],
     ]
