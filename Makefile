@@ -1,6 +1,6 @@
 # Every target sets itself up; Python >= 3.11, make and the package registries are all it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow check format bench bench-scrapy requirements clean-cache clean
+.PHONY: help setup demo test test-slow check docs figures format bench bench-scrapy requirements clean-cache clean
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -26,6 +26,12 @@ check: $(READY) ## format, lint and types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+
+docs: $(READY) ## the documentation, in build/docs/index.html; a warning is an error
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/docs-trees docs build/docs
+
+figures: $(READY) ## draw the figures of the documentation anew
+	@$(BIN)/python docs/figures.py
 
 format: $(READY) ## rewrite files in the house format
 	@$(BIN)/ruff format .
