@@ -145,3 +145,74 @@ def test_bad_input():
         schedule.next(4.0)
     with pytest.raises(InvalidModel, match="rule"):
         Scheduler(1.0, policy="best")
+
+
+def test_a_signalled_page_comes_next():
+    schedule = Scheduler(1.0)
+    for page in names(40):
+        schedule.add(page)
+    play.last = {}
+    play(schedule, np.random.default_rng(0), 0.0, 400, dict.fromkeys(names(40), 1 / 60))
+    page = next(
+        name for name in names(40) if play.last[name] > 395.0
+    )  # accessed a moment ago, so far from due
+    schedule.signal(page, 400.5, last_modified=300.0)  # an old date
+    assert schedule._clocks.belief.probability_current(schedule._slots[page], 400.5)[0] > 0
+    schedule.signal(page, 400.5)
+    assert page in [schedule.next(401.0 + k) for k in range(5)]
+    schedule.observe(page, 406.0, True)
+    assert schedule._clocks.belief.probability_current(schedule._slots[page], 406.0)[0] == pytest.approx(1.0)
+
+
+def test_a_signal_of_calm_is_an_observation():
+    schedule = Scheduler(1.0)
+    schedule.add("a", last_access=0.0)
+    schedule.signal("a", 5.0, changed=False)
+    assert schedule._clocks.belief.state.pages.last[schedule._slots["a"]] == 5.0
+
+
+def test_one_group_only():
+    clocks = GroupClocks(10.0)
+    clocks.add([f"p{i}x" for i in range(50)], 0.0, seen=np.zeros(50))
+    order = []
+    for k in range(1, 500):
+        order.append(clocks.take(k / 10.0))
+        clocks.observe(order[-1], k / 10.0, k % 3 == 0)
+    assert set(order) == set(range(50))
+
+
+def test_pages_move_to_finer_groups_when_more_arrive_and_clocks_stay():
+    clocks = GroupClocks(40.0)
+    clocks.add([f"a/{i}" for i in range(40)], 0.0, seen=np.zeros(40))
+    now = 0.0
+    for _ in range(400):
+        now += 1 / 40
+        slot = clocks.take(now)
+        clocks.observe(slot, now, slot % 2 == 0)
+    belief = clocks.belief
+    before, elapsed = belief.group_of, belief.elapsed(belief.slots(), now)
+    clocks.add([f"a/b/{i}" for i in range(40)] + [f"c/{i}" for i in range(40)], now, seen=np.full(80, now))
+    clocks.maintain(now)
+    assert b"a/b/" not in before
+    assert b"a/b/" in belief.group_of
+    assert belief.elapsed(np.arange(40), now) == pytest.approx(elapsed, rel=0.01)
+    first = {belief.names[slot][:2] for slot in range(40)}
+    assert first == {"a/"}
+    for _ in range(400):
+        now += 1 / 40
+        clocks.observe(clocks.take(now), now, False)
+    assert np.isfinite(belief.mean_rate(belief.slots())).all()
+
+
+def test_heaps_are_built_anew_for_a_part_of_the_groups_only():
+    from recrawl.estimate._clock_order import REBUILT, REKEYED
+
+    clocks = GroupClocks(400.0)
+    pages = names(2000, groups=50)
+    clocks.add(pages, 0.0, seen=-np.random.default_rng(0).random(2000))
+    rng = np.random.default_rng(1)
+    for k in range(1, 6001):
+        clocks.observe(clocks.take(k / 400.0), k / 400.0, bool(rng.random() < 0.4))
+    counters = clocks.order.counters
+    assert counters[REBUILT] > 0
+    assert counters[REKEYED] / 6000 < 30.0  # pages put in order anew for each access, however many there are

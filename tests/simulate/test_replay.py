@@ -73,16 +73,30 @@ def test_every_policy_spends_the_same_and_stays_below_the_bound(policy):
     assert 0.0 < found.freshness <= bound.freshness + 1e-12
 
 
-def test_shared_clocks_win_on_shocks_and_lose_nothing_alone():
-    shocks = synthetic_history("shocks", pages=600, groups=12, duration=30.0, seed=1)
-    alone = synthetic_history("poisson", pages=600, groups=12, duration=30.0, seed=1)
-    gain = [
-        replay(site, unit_budget(site), "optimal").freshness
-        - replay(site, unit_budget(site), "poisson").freshness
-        for site in (shocks, alone)
-    ]
-    assert gain[0] > 0.01
-    assert gain[1] > -0.01
+def gains(kind, seeds):
+    """Freshness of group clocks less that of pages on their own, at the shipped constants."""
+    found = []
+    for seed in seeds:
+        site = synthetic_history(kind, pages=600, groups=12, duration=30.0, seed=seed)
+        budget = unit_budget(site)
+        found.append(replay(site, budget, "optimal").freshness - replay(site, budget, "poisson").freshness)
+    return np.array(found)
+
+
+def test_shared_clocks_lose_nothing_on_independent_pages():
+    found = gains("poisson", range(6))
+    assert found.mean() > -0.004  # the noise of the mean is about .001
+    assert found.min() > -0.012
+
+
+def test_shared_clocks_win_on_shocks():
+    found = gains("shocks", range(4))
+    assert found.min() > 0.01
+    assert found.mean() > 0.025
+
+
+def test_shared_clocks_win_on_bursts():
+    assert gains("bursts", range(3)).mean() > 0.005
 
 
 def test_pages_that_never_change_stay_fresh_whatever_is_done():

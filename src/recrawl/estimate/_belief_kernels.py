@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from recrawl._compiled import compiled, compiled_inline
+from recrawl._compiled import compiled, compiled_in_place, compiled_inline
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +50,7 @@ def update(
         add_access(loglik[slots[i]], tau, kinds[i], ages[i], rates, log_rates, kept)
 
 
-@compiled
+@compiled_in_place
 def add_access(
     row: NDArray[np.float32], tau: float, kind: int, age: float, rates: Floats, log_rates: Floats, kept: float
 ) -> None:
@@ -76,7 +76,7 @@ def add_access(
         row[k] -= best
 
 
-@compiled
+@compiled_in_place
 def grid_posterior(row: NDArray[np.float32], prior: Floats, weights: Floats) -> None:
     """Probabilities of the grid's rates alone, nothing between them: coarser than `_posterior`, and quick.
 

@@ -12,22 +12,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recrawl._compiled import compiled, compiled_inline
+from recrawl._compiled import compiled, compiled_in_place, compiled_inline
 from recrawl.estimate._belief_kernels import add_access, grid_posterior
 
 BINS = 64
 
 # Places in Clocks.numbers.
-WIDTH, ORIGIN, SHRINK, CAP = 0, 1, 2, 3
+WIDTH, ORIGIN, SHRINK, CAP, LASTING = 0, 1, 2, 3, 4
 # Places in Clocks.counters.
-BIN, GROUPS, PAGES, OBSERVED, NEXT_SPEEDS, NEXT_PRIOR, TICKING, MOVES = 0, 1, 2, 3, 4, 5, 6, 7
+BIN, GROUPS, PAGES, OBSERVED, NEXT_SPEEDS, NEXT_PRIOR, TICKING, MOVES, PARTS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
 # What is known of a page: nothing (an empty slot), only its name, its content, that its content is out of date.
 ABSENT, NEW, SEEN, STALE = 0, 1, 2, 3
 # What an access finds.
 UNCHANGED, CHANGED, DATED = 0, 1, 2
-
-SHARE = 20  # speeds are estimated anew after this part of N accesses
 
 
 class Pages(NamedTuple):
@@ -48,6 +46,7 @@ class Groups(NamedTuple):
     speed: NDArray[np.float32]
     since: NDArray[np.float32]  # clock at the start of each bin, from `base` on
     base: NDArray[np.float64]  # clock at the start of the oldest bin
+    moved: NDArray[np.float32]  # how far the clock was set, in its own time, since someone set this to 0
 
 
 class Clocks(NamedTuple):
@@ -101,30 +100,47 @@ def clocks_at(
 def speeds(clocks: Clocks) -> None:
     """Speeds of all clocks in all live bins, parents first: changes over exposure, drawn towards the parent."""
     groups, numbers = clocks.groups, clocks.numbers
-    shrink, cap, width = numbers[SHRINK], numbers[CAP], numbers[WIDTH]
+    parents, changes, exposure, speeds_, since = (
+        groups.parent, groups.changes, groups.exposure, groups.speed, groups.since,
+    )  # fmt: skip
+    shrink, cap, width, lasting = numbers[SHRINK], numbers[CAP], numbers[WIDTH], numbers[LASTING]
     oldest = clocks.counters[BIN] - BINS + 1
+    ticking = clocks.counters[TICKING] > 0
     for group in range(clocks.counters[GROUPS]):
-        parent = groups.parent[group]
+        parent = parents[group]
         total = 0.0
+        off = 0.0
+        furthest = 0.0
+        excess = 0.0  # by which the bin before went faster than the parent's
         for number in range(oldest, oldest + BINS):
             column = number & (BINS - 1)
-            groups.since[group, column] = total
-            if clocks.counters[TICKING]:
-                above = groups.speed[parent, column] if parent >= 0 else 1.0
-                seen = groups.changes[group, column] + shrink * above
-                groups.speed[group, column] = min(seen / (groups.exposure[group, column] + shrink), cap)
-            total += groups.speed[group, column] * width
+            since[group, column] = total
+            if ticking:
+                above = speeds_[parent, column] if parent >= 0 else 1.0
+                expected = max(above + lasting * excess, 0.2 * above)
+                seen = changes[group, column] + shrink * expected
+                speed = min(seen / (exposure[group, column] + shrink), cap)
+                excess = speed - above
+                off += (speed - speeds_[group, column]) * width
+                furthest = max(furthest, abs(off))
+                speeds_[group, column] = speed
+            total += speeds_[group, column] * width
+        groups.moved[group] += furthest
     clocks.counters[MOVES] += 1
 
 
-@compiled
+@compiled_in_place
 def advance_clocks(clocks: Clocks, now: float) -> None:
-    """Open a new bin when its time has come; the oldest one leaves."""
-    groups, numbers, counters = clocks.groups, clocks.numbers, clocks.counters
-    width = numbers[WIDTH]
-    number = math.floor((now - numbers[ORIGIN]) / width)
-    if number <= counters[BIN]:
-        return
+    """Open new bins when their time has come."""
+    number = math.floor((now - clocks.numbers[ORIGIN]) / clocks.numbers[WIDTH])
+    if number > clocks.counters[BIN]:
+        open_bins(clocks, number)
+
+
+@compiled
+def open_bins(clocks: Clocks, number: int) -> None:
+    """Open bins up to a number; as many of the oldest leave."""
+    groups, counters, width = clocks.groups, clocks.counters, clocks.numbers[WIDTH]
     steps = number - counters[BIN]
     for group in range(counters[GROUPS]):
         for step in range(1, min(steps, BINS) + 1):
@@ -138,22 +154,22 @@ def advance_clocks(clocks: Clocks, now: float) -> None:
     speeds(clocks)
 
 
-@compiled
+@compiled_in_place
 def refresh(clocks: Clocks, now: float) -> bool:
     """Let the clocks go on to now; estimate their speeds anew if enough was seen since: were they?"""
     counters = clocks.counters
     advance_clocks(clocks, now)
-    if counters[OBSERVED] < counters[NEXT_SPEEDS]:
-        return False
-    speeds(clocks)
-    counters[NEXT_SPEEDS] = counters[OBSERVED] + max(8, counters[PAGES] // SHARE)
-    return True
+    due = counters[OBSERVED] >= counters[NEXT_SPEEDS]
+    if due:
+        speeds(clocks)
+        counters[NEXT_SPEEDS] = counters[OBSERVED] + max(8, counters[PAGES] // counters[PARTS])
+    return bool(due)
 
 
 # What accesses tell.
 
 
-@compiled
+@compiled_in_place
 def mean_of(clocks: Clocks, page: int) -> float:
     """Probabilities of the page's rates, into `scratch`; their mean."""
     grid_posterior(clocks.pages.loglik[page], clocks.prior, clocks.scratch)
@@ -163,7 +179,7 @@ def mean_of(clocks: Clocks, page: int) -> float:
     return mean
 
 
-@compiled
+@compiled_in_place
 def learn_access(clocks: Clocks, page: int, now: float, kind: int, dated: float, signal: bool) -> None:
     """Learn from an access, or from a signal: the page has changed, and its copy is out of date from now on.
 
@@ -190,7 +206,7 @@ def learn_access(clocks: Clocks, page: int, now: float, kind: int, dated: float,
     pages.state[page] = STALE if signal else SEEN
 
 
-@compiled
+@compiled_in_place
 def learn_change(clocks: Clocks, page: int, now: float, kind: int, dated: float) -> None:
     """Add what happened to a page since its last access to its own evidence and to that of its groups."""
     pages, group = clocks.pages, clocks.pages.group[page]
@@ -202,7 +218,7 @@ def learn_change(clocks: Clocks, page: int, now: float, kind: int, dated: float)
     add_access(pages.loglik[page], elapsed, kind, age, clocks.rates, clocks.log_rates, 1.0)
 
 
-@compiled
+@compiled_in_place
 def learn_clocks(clocks: Clocks, page: int, now: float, elapsed: float, kind: int, dated: float) -> None:
     """Add an access to the changes and exposures of all groups of a page, bin by bin (one step of online EM).
 
@@ -262,23 +278,29 @@ def learn_many(
         learn_prior(clocks)
 
 
-@compiled
+@compiled_in_place
 def learn_prior(clocks: Clocks) -> float:
-    """From time to time the prior becomes the mean posterior of all pages, a fiftieth of it spread evenly.
+    """Learn the prior anew if enough was seen; by how much it moved."""
+    counters = clocks.counters
+    moved = 0.0
+    if counters[OBSERVED] >= counters[NEXT_PRIOR]:
+        counters[NEXT_PRIOR] = counters[OBSERVED] + max(8, counters[PAGES] // 2)
+        moved = mean_posterior(clocks)
+    return moved
 
-    Returns by how much it moved.
-    """
-    counters, prior, size = clocks.counters, clocks.prior, clocks.prior.size
-    if counters[OBSERVED] < counters[NEXT_PRIOR]:
-        return 0.0
-    counters[NEXT_PRIOR] = counters[OBSERVED] + max(8, counters[PAGES] // 2)
+
+@compiled
+def mean_posterior(clocks: Clocks) -> float:
+    """The prior becomes the mean posterior of all pages, a fiftieth of it spread evenly; by how much it moved."""
+    prior, rows, scratch, state = clocks.prior, clocks.pages.loglik, clocks.scratch, clocks.pages.state
+    size = prior.size
     total = np.zeros(size)
     count = 0
-    for page in range(clocks.pages.state.size):
-        if clocks.pages.state[page] != ABSENT:
-            grid_posterior(clocks.pages.loglik[page], prior, clocks.scratch)
+    for page in range(state.size):
+        if state[page] != ABSENT:
+            grid_posterior(rows[page], prior, scratch)
             for k in range(size):
-                total[k] += clocks.scratch[k]
+                total[k] += scratch[k]
             count += 1
     moved = 0.0
     if count > 0:

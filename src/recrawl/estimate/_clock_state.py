@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 __all__ = ["empty_clocks", "grown", "regrouped", "rescaled"]
 
 _BINS_PER_ROUND = 16
+_PARTS = 20  # speeds are estimated anew after this part of N accesses
 
 
 def empty_clocks(belief: Belief, round_time: float, start: float, ticking: bool) -> kernel.Clocks:
     """No page, one group. `round_time` is the uniform revisit time, N/B."""
-    numbers = np.zeros(4)
+    numbers = np.zeros(5)
     numbers[kernel.WIDTH] = round_time / _BINS_PER_ROUND
     numbers[kernel.ORIGIN] = start
-    numbers[kernel.SHRINK], numbers[kernel.CAP] = 0.4, 64.0
-    counters = np.zeros(8, dtype=np.int64)
+    numbers[kernel.SHRINK], numbers[kernel.CAP], numbers[kernel.LASTING] = 0.3, 64.0, 0.4
+    counters = np.zeros(9, dtype=np.int64)
+    counters[kernel.PARTS] = _PARTS
     counters[kernel.GROUPS] = 1
     counters[kernel.TICKING] = ticking
     rates = belief.grid.rates
@@ -57,6 +59,7 @@ def _group_arrays(parent: NDArray[np.int32]) -> kernel.Groups:
         speed=np.ones(bins, dtype=np.float32),
         since=np.zeros(bins, dtype=np.float32),
         base=np.zeros(size),
+        moved=np.zeros(size, dtype=np.float32),
     )
 
 

@@ -38,11 +38,13 @@ def empty_order(belief: ClockBelief, rule: str) -> kernel.Order:
         page_heaps=entries(0),
         clock=np.zeros(1),
         root=np.full(1, -1, dtype=np.int32),
+        built=np.full(1, kernel.NEVER),
         group_heap=entries(1),
         numbers=numbers,
         counters=counters,
         rules=np.array([choice, rule == "known"], dtype=np.int64),
         members=np.zeros(0, dtype=np.int32),
+        one=np.zeros(1, dtype=np.int32),
     )
 
 
@@ -73,7 +75,10 @@ def following(order: kernel.Order, clocks: Clocks) -> kernel.Order:
         )
     if clocks.groups.base.size != order.clock.size or clocks.groups.base is not order.clocks.groups.base:
         found = found._replace(
-            clock=np.zeros(groups), root=np.full(groups, -1, dtype=np.int32), group_heap=entries(groups)
+            clock=np.zeros(groups),
+            root=np.full(groups, -1, dtype=np.int32),
+            built=np.full(groups, kernel.NEVER),
+            group_heap=entries(groups),
         )
         found.counters[kernel.TOP] = -1
     return found

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from recrawl.estimate._clock_kernels import Clocks
 
     Floats = NDArray[np.float64]
-    Found = tuple[list[bytes], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]
+    Found = tuple[list[bytes], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], list[str]]
 
 __all__ = ["ClockBelief"]
 
@@ -353,27 +353,34 @@ class ClockBelief:
     def propose_groups(self) -> Found:
         """Groups for the pages of now: slow for many pages, and may run in a thread of its own."""
         slots = self.slots()
-        found, parents, groups = nested_groups([self.names[slot] for slot in slots])
-        return found, parents, slots, groups
+        names = [self.names[slot] for slot in slots]
+        return (*nested_groups(names), slots, names)
 
     def adopt_groups(self, found: Found, now: float) -> None:
         """Other groups; those that were there before keep what they have learnt."""
         from recrawl.estimate._clock_state import regrouped
 
-        self.state = regrouped(self.state, self.group_of, found[0], found[1], now)
-        self.group_of = {prefix: number for number, prefix in enumerate(found[0])}
-        known, slots = found[2], self.slots()
-        self.state.pages.group[known] = found[3]
-        later = np.setdiff1d(slots, known)  # pages that came since the groups were proposed
-        self.state.pages.group[later] = [self.nearest_group(self.names[slot]) for slot in later]
-        self._grouped, self._unsettled = slots.size, 0
+        prefixes_found, parents, group, slots, names = found
+        self.state = regrouped(self.state, self.group_of, prefixes_found, parents, now)
+        self.group_of = {prefix: number for number, prefix in enumerate(prefixes_found)}
+        self.state.pages.group[:] = -1
+        self.state.pages.group[slots] = group
+        moved = [slot for slot, name in zip(slots, names, strict=True) if self.names[slot] is not name]
+        self.state.pages.group[moved] = -1
+        present = self.slots()
+        for slot in present[self.state.pages.group[present] < 0].tolist():
+            self.state.pages.group[slot] = self.nearest_group(self.names[slot])
+        self._grouped, self._unsettled = present.size, 0
 
     def nearest_group(self, name: str) -> int:
         """The innermost group that a name belongs to."""
-        if len(self.group_of) > 1:
-            for prefix in prefixes(name):
-                if prefix in self.group_of:
-                    return self.group_of[prefix]
+        return self.first_group(prefixes(name)) if len(self.group_of) > 1 else 0
+
+    def first_group(self, beginnings: list[bytes]) -> int:
+        """The group of the first of these beginnings that is one."""
+        for prefix in beginnings:
+            if prefix in self.group_of:
+                return self.group_of[prefix]
         return 0
 
     # Keeping it.

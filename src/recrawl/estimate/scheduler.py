@@ -91,13 +91,27 @@ class Scheduler:
     def observe(self, page: str, time: float, changed: bool, last_modified: float | None = None) -> None:
         """What an access found: had the page changed since the access before; and when, if a date is known.
 
-        A page need not be out: what a sitemap or a pushed URL says is an observation as well.
+        A page need not be out.
         """
         slot = self._slot(page)
         time = self._advance(time)
         if last_modified is not None and not last_modified <= time:
             last_modified = time  # a clock that runs ahead of ours
         self._clocks.observe(slot, time, changed, last_modified)
+
+    def signal(
+        self, page: str, time: float, changed: bool = True, last_modified: float | None = None
+    ) -> None:
+        """What a sitemap or a pushed URL says: the page has changed since its last access, or it has not.
+
+        A page that has changed is due at once, if an access of it is worth the price at all, and its group's clock
+        hears of it. A date that is no later than what is known says nothing.
+        """
+        slot = self._slot(page)
+        time = self._advance(time)
+        if last_modified is not None:
+            last_modified = min(last_modified, time)
+        self._clocks.signal(slot, time, changed, last_modified)
 
     def give_back(self, page: str, now: float) -> None:
         """The page was not accessed after all; it waits again."""

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recrawl._compiled import compiled
+from recrawl._compiled import compiled_in_place, compiled_inline
 
-__all__ = ["Entries", "entries", "insert", "pop", "take_out"]
+__all__ = ["Entries", "build", "entries", "insert", "pop", "take_out"]
 
 
 class Entries(NamedTuple):
@@ -30,25 +30,21 @@ def entries(size: int) -> Entries:
     return Entries(np.full(size, np.inf), *(np.full(size, -1, dtype=np.int32) for _ in range(3)))
 
 
-@compiled
+@compiled_inline
 def _meld(pool: Entries, a: int, b: int) -> int:
     """Join two heaps; return the root."""
-    if a < 0:
-        return b
-    if b < 0:
-        return a
-    if pool.key[b] < pool.key[a]:
-        a, b = b, a
-    first = pool.child[a]
-    pool.after[b] = first
-    if first >= 0:
-        pool.before[first] = b
-    pool.before[b] = a
-    pool.child[a] = b
-    return a
+    root, other = (b, a) if a < 0 or (b >= 0 and pool.key[b] < pool.key[a]) else (a, b)
+    if other >= 0:
+        first = pool.child[root]
+        pool.after[other] = first
+        if first >= 0:
+            pool.before[first] = other
+        pool.before[other] = root
+        pool.child[root] = other
+    return root
 
 
-@compiled
+@compiled_in_place
 def insert(pool: Entries, root: int, entry: int, key: float) -> int:
     """Put an entry into a heap; return the root."""
     pool.key[entry] = key
@@ -58,7 +54,27 @@ def insert(pool: Entries, root: int, entry: int, key: float) -> int:
     return _meld(pool, root, entry)
 
 
-@compiled
+@compiled_in_place
+def build(pool: Entries, members: NDArray[np.int32], count: int) -> int:
+    """A heap of the first `count` members, whose keys are set; return the root. Uses up `members`."""
+    for i in range(count):
+        pool.child[members[i]] = -1
+        pool.after[members[i]] = -1
+        pool.before[members[i]] = -1
+    left = count
+    while left > 1:  # neighbours are joined, round by round: roots have few children
+        half = 0
+        for i in range(0, left - 1, 2):
+            members[half] = _meld(pool, members[i], members[i + 1])
+            half += 1
+        if left % 2:
+            members[half] = members[left - 1]
+            half += 1
+        left = half
+    return int(members[0]) if count > 0 else -1
+
+
+@compiled_in_place
 def pop(pool: Entries, root: int) -> int:
     """Remove the root; return the new one."""
     # First pass: join children in pairs, left to right; `before` chains the joined pairs backwards.
@@ -87,7 +103,7 @@ def pop(pool: Entries, root: int) -> int:
     return found
 
 
-@compiled
+@compiled_in_place
 def take_out(pool: Entries, root: int, entry: int) -> int:
     """Remove any entry of a heap; return the root."""
     if entry == root:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recrawl._compiled import compiled
+from recrawl._compiled import compiled, compiled_in_place
 from recrawl.estimate._clock_kernels import ABSENT, OBSERVED, PAGES, SEEN
 from recrawl.estimate._clock_order import Order, forget, record, settle, take
 from recrawl.simulate._replay import ACCESSES, NEWS, NOTHING, World, access, advance, next_arrival
@@ -31,7 +31,7 @@ class Places(NamedTuple):
     counts: NDArray[np.int64]
 
 
-@compiled
+@compiled_in_place
 def _enter(order: Order, places: Places, page: int, now: float) -> None:
     """A page that appeared was accessed for the first time."""
     places.counts[SPARE] -= 1
@@ -51,7 +51,7 @@ def _enter(order: Order, places: Places, page: int, now: float) -> None:
     settle(order, slot, now)
 
 
-@compiled
+@compiled_in_place
 def _leave(order: Order, places: Places, slot: int, now: float) -> None:
     """A page is no more."""
     forget(order, slot, now)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.errors import InvalidModel
+from recrawl.estimate.groups import prefixes
 from recrawl.laws.law import positive
 from recrawl.simulate.histories import APPEARED, GONE
 
@@ -227,7 +228,10 @@ class _Book:
         from recrawl.simulate._replay_clocks import Places
 
         self._history, self._clocks = history, clocks
-        self._appearances = history.times[history.kinds == APPEARED]
+        appear = history.kinds == APPEARED
+        self._appearances = history.times[appear]
+        coming = np.unique(history.pages[appear]).tolist() if clocks.belief.ticking else []
+        self._beginnings = [(page, prefixes(history.names[page])) for page in coming]
         count = len(history.names)
         self.places = Places(
             page_of=np.zeros(count, dtype=np.int32),
@@ -249,13 +253,14 @@ class _Book:
         self.places.slot_of[first] = slots
         self.places.page_of[slots] = first
         self._find_homes()
+        self._spare = 0
 
     def _find_homes(self) -> None:
         """The group of every name, also of those still to come: it depends on the groups of now and the name alone."""
         belief = self._clocks.belief
         self._groups = belief.group_of
-        if belief.ticking:
-            self.places.home[:] = [belief.nearest_group(name) for name in self._history.names]
+        for page, beginnings in self._beginnings:
+            self.places.home[page] = belief.first_group(beginnings)
 
     def prepare(self, now: float, until: float, world: World) -> None:
         """Let groups follow the pages; keep slots ready for pages that may appear."""
@@ -276,13 +281,14 @@ class _Book:
             )
             self.places = self.places._replace(spare=spare, page_of=page_of)
             counts[SPARE] = spare.size
+        self._spare = int(counts[SPARE])
 
     def settle(self) -> None:
         """Tell the clocks which pages came and went."""
-        from recrawl.simulate._replay_clocks import LEFT, MOVED
+        from recrawl.simulate._replay_clocks import LEFT, MOVED, SPARE
 
         belief, counts = self._clocks.belief, self.places.counts
-        for slot in np.flatnonzero(belief.state.pages.state).tolist():
+        for slot in self.places.spare[counts[SPARE] : self._spare].tolist():
             belief.names[slot] = self._history.names[self.places.page_of[slot]]
         belief.release(self.places.left[: counts[LEFT]], int(counts[MOVED]))
         counts[LEFT] = counts[MOVED] = 0
