@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from tests.engine.virtual import Run, directory_changes, poisson_changes
 
 BUDGET, PAGES, ROUNDS = 100.0, 300, 12
