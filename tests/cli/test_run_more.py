@@ -56,7 +56,7 @@ def test_changes_are_followed(manual, tmp_path):
         assert news["cursor"] > first[-1]["cursor"]
     finally:
         follower.terminate()
-        follower.wait(10)
+        follower.communicate(timeout=10)
 
 
 @pytest.mark.slow
