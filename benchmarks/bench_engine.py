@@ -176,8 +176,7 @@ class _Found:
 
 async def _start(path: Path, kept: dict[str, bytes], found: _Found) -> Scheduler:
     """As the engine does it: open the store, read every page, put them in order. Times are the processor's."""
-    from recrawl.engine.engine import warm_kernels
-    from recrawl.engine.warm import warm_up
+    from recrawl.engine.warm import warm_kernels, warm_up
 
     warm_kernels()
     await warm_up(_Clock(), cast("Politeness", _Free()), SchedulerSettings(policy=POLICY))

@@ -17,6 +17,7 @@ from recrawl.engine.automatic import CostSettings
 from recrawl.engine.conclude import Patience
 from recrawl.engine.engine import Engine
 from recrawl.engine.extract import extract
+from recrawl.engine.fitting import Apart
 from recrawl.engine.guard import Guard
 from recrawl.engine.http_access import HttpAccessor
 from recrawl.engine.options import AccessOptions, ExtractOptions, PolitenessOptions, SiteOptions, secret
@@ -287,6 +288,7 @@ def behaviour_of(settings: Settings) -> Behaviour:
         ),
         budget=settings.budget_per_second,
         robots=settings.robots,
+        fewest_robots=settings.fewest_robots,
         control=settings.control,
         policy=policy,
         obsolete_after=settings.obsolete_after_seconds,
@@ -359,6 +361,7 @@ async def engine_of(settings: Settings, clock: Clock | None = None) -> AsyncIter
             discover=Discovery(urls, listed, accessor, scope, clock),
             executor=executor,
             delay=_delay_of(settings, clock),
+            fitter=Apart(),
         )
         engine = Engine(world, behaviour)
         scope.known = lambda: engine.scheduler.table.slot

@@ -62,7 +62,7 @@ class Indexer:
         self._queue, self._store, self._scheduler, self._robots = queue, store, scheduler, robots
         self._conclusions, self._measures, self._clock = conclusions, measures, clock
         self._extract, self._executor = extract, executor
-        self._batch, self._delay = batch, delay
+        self.batch, self._delay = batch, delay
         self.on_record: Callable[[int], None] = lambda _revisions: None
         self.on_access: Callable[[Access], None] = lambda _access: None
         self.on_service: Callable[[float], None] = lambda _seconds: None
@@ -71,7 +71,7 @@ class Indexer:
         """Index until the queue is closed and empty."""
         while (first := await self._queue.take()) is not None:
             batch = [first]
-            while len(batch) < self._batch and self._queue.level() > len(batch):
+            while len(batch) < self.batch and self._queue.level() > len(batch):
                 another = await self._queue.take()
                 if another is None:
                     break

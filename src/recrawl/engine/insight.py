@@ -18,12 +18,15 @@ from recrawl.engine.records import State
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from recrawl.engine.planning import PolicyName
     from recrawl.engine.protocols import Store
-    from recrawl.engine.records import PageRecord
+    from recrawl.engine.records import PageColumns, PageRecord
+    from recrawl.estimate import Belief
     from recrawl.revisit import Pages
 
-__all__ = ["BudgetAnswer", "Insight", "PageInsight"]
+__all__ = ["BudgetAnswer", "Insight", "InsightArrays", "PageInsight"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,25 @@ class BudgetAnswer:
 
     budget: float
     freshness: float
+
+
+@dataclass(frozen=True)
+class InsightArrays:
+    """The same of many pages, NaN where something is not known; `due` is NaN for pages not scheduled."""
+
+    last: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    rate: NDArray[np.float64]
+    typical_rate: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    current: NDArray[np.float64]
+    interval: NDArray[np.float64]
+    due: NDArray[np.float64]
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
 
 
 class Insight:
@@ -78,50 +100,70 @@ class Insight:
             await store.load("clocks"),
         )
 
-    def _table(self, records: Sequence[PageRecord]) -> PageTable:
+    def _empty_table(self) -> PageTable:
         table = table_of(self.policy, self._weights, True, self._clocks)
         if self._prior is not None and self.policy != "optimal":
             table.belief.set_priors(self._prior)
+        return table
+
+    def blank_belief(self) -> Belief:
+        """A belief with the learnt prior and no pages, to replay a history with: as if clocks went evenly."""
+        from recrawl.estimate import Belief
+
+        learnt = self._empty_table().belief
+        belief = Belief(learnt.grid)
+        belief.set_priors(learnt.priors)
+        return belief
+
+    def _table(self, records: Sequence[PageRecord]) -> PageTable:
+        table = self._empty_table()
         table.add(columns_of(records))
         return table
+
+    def arrays(self, columns: PageColumns, now: float, level: float = 0.9) -> InsightArrays:
+        """What is believed of these pages, as arrays: for many pages at once."""
+        table = self._empty_table()
+        slots = table.add(columns)
+        last, weight = table.last[slots], table.weight[slots]
+        bounds = table.change_rate_interval(slots, level)
+        intervals, due = np.full(slots.size, np.nan), np.full(slots.size, np.nan)
+        if not math.isnan(self.price):
+            prices = np.full(slots.size, self.price)
+            waits = Policy(self.policy, table).find_waits(slots, weight, prices)["wait"].astype(np.float64)
+            intervals, due = table.intervals(slots, waits), table.due_times(slots, waits, now)
+        scheduled = np.isin(np.array(columns.state), (State.KNOWN.value, State.DUPLICATE.value))
+        retry = np.array([-math.inf if moment is None else moment for moment in columns.retry_at])
+        due = np.where(scheduled & ~np.isnan(last), np.maximum(due, retry), np.nan)
+        return InsightArrays(
+            last=last,
+            weight=weight,
+            rate=table.change_rate(slots),
+            typical_rate=table.typical_rate(slots),
+            low=bounds[:, 0],
+            high=bounds[:, 1],
+            current=table.current(slots, now),
+            interval=np.where(scheduled & np.isfinite(intervals), intervals, np.nan),
+            due=np.where(np.isfinite(due), due, np.nan),
+        )
 
     def pages(self, records: Sequence[PageRecord], now: float, level: float = 0.9) -> list[PageInsight]:
         """What is believed of these pages."""
         if not records:
             return []
-        table = self._table(records)
-        slots = np.array([table.slot[record.url] for record in records])
-        last = table.last[slots]
-        rates, bounds = table.change_rate(slots), table.change_rate_interval(slots, level)
-        current = table.current(slots, now)
-        intervals, dues = np.full(slots.size, np.nan), np.full(slots.size, np.nan)
-        if not math.isnan(self.price):
-            policy = Policy(self.policy, table)
-            prices = np.full(slots.size, self.price)
-            waits = policy.find_waits(slots, table.weight[slots], prices)["wait"].astype(np.float64)
-            intervals, dues = table.intervals(slots, waits), table.due_times(slots, waits, now)
-        found = []
-        for place, record in enumerate(records):
-            scheduled = record.state in (State.KNOWN, State.DUPLICATE)
-            interval = float(intervals[place])
-            due = (
-                max(float(dues[place]), record.retry_at or -math.inf)
-                if last[place] == last[place]
-                else math.nan
+        arrays = self.arrays(columns_of(records), now, level)
+        return [
+            PageInsight(
+                record=record,
+                weight=float(arrays.weight[place]),
+                change_rate=float(arrays.rate[place]),
+                change_rate_low=float(arrays.low[place]),
+                change_rate_high=float(arrays.high[place]),
+                current_probability=None if record.digest is None else float(arrays.current[place]),
+                access_interval=_known(arrays.interval[place]),
+                next_due=_known(arrays.due[place]),
             )
-            found.append(
-                PageInsight(
-                    record=record,
-                    weight=float(table.weight[slots[place]]),
-                    change_rate=float(rates[place]),
-                    change_rate_low=float(bounds[place, 0]),
-                    change_rate_high=float(bounds[place, 1]),
-                    current_probability=None if record.digest is None else float(current[place]),
-                    access_interval=interval if scheduled and math.isfinite(interval) else None,
-                    next_due=due if scheduled and math.isfinite(due) else None,
-                )
-            )
-        return found
+            for place, record in enumerate(records)
+        ]
 
     def current(self, records: Sequence[PageRecord], now: float) -> list[float | None]:
         """Probability that each copy is current, for a few pages at once: good to a few hundredths, and quick."""

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+    from recrawl.engine.history import HistoryPoint
     from recrawl.engine.records import (
         Access,
+        AccessNote,
         Delivery,
         Finding,
         Hit,
@@ -60,6 +62,18 @@ class Store(Protocol):
 
     async def page(self, url: str) -> PageRecord | None:
         """One page, or None."""
+
+    async def some_pages(self, urls: Sequence[str]) -> list[PageRecord | None]:
+        """Several pages in one read, in the order asked for."""
+
+    async def accesses(self, url: str) -> list[AccessNote]:
+        """The latest accesses of a page, oldest first: at most KEPT_ACCESSES."""
+
+    async def note_history(self, time: float, values: Sequence[float]) -> None:
+        """Take a sample of the measures `SERIES`; NaN: not known. Old and fine ones are forgotten."""
+
+    async def history(self, begin: float, end: float, points: int) -> list[HistoryPoint]:
+        """At most so many points over a stretch of time, as fine as they are kept for its beginning."""
 
     async def add(self, pages: Sequence[NewPage]) -> list[PageRecord]:
         """Remember pages; return those that were not known.

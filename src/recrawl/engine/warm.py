@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from recrawl.engine.protocols import Clock, Politeness
     from recrawl.engine.scheduler import SchedulerSettings
 
-__all__ = ["warm_up"]
+__all__ = ["warm_kernels", "warm_up"]
 
 _SITE = "example.invalid"
 _warm: set[str] = set()  # policies for which this process is
@@ -41,3 +41,17 @@ async def warm_up(clock: Clock, politeness: Politeness, settings: SchedulerSetti
     scheduler.learn([Observation(page, now + 1.0, number % 2 == 0) for number, page in enumerate(pages)])
     await scheduler.replan(1.0)
     gc.freeze()  # modules stay: to look through them again and again would stop everything for a while each time
+
+
+def warm_kernels() -> None:
+    """Load or compile the kernels that the scheduler calls, so that no robot waits for them."""
+    from recrawl.engine.pages import GRID
+    from recrawl.estimate import Belief
+
+    belief = Belief(GRID)
+    slots = belief.add(2)
+    belief.update(slots, [1.0, 1.0], [True, False])
+    belief.learn_priors()
+    belief.time_to_price(slots, 1.0)
+    belief.current_probability(slots, 1.0)
+    belief.mean_rate(slots)

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,21 @@ class TestOneFile:
         assert sizes[0][0] == 2  # zstd
         assert sizes[0][1] < 5_000
         assert sizes[1] == (0, 4)
+
+    async def test_what_is_remembered_is_bounded(self, store, make, monkeypatch):
+        monkeypatch.setattr("recrawl.backends.sqlite._recorder._REMEMBERED", 3)
+        await store.add([make.page(name) for name in "ab"])
+        links = [[make.page(f"{name}{n}") for n in range(5)] for name in "ab"]
+        pages = await store.record(
+            [
+                replace(make.finding(name, text=name), found=tuple(found))
+                for name, found in zip("ab", links, strict=True)
+            ]
+        )
+        assert [page.in_links for page in pages] == [0, 0] + [1] * 10
+        for at in range(5):
+            await store.record([make.finding(f"a{at}", text=f"text {at}")])
+        assert len(store._numbers) <= 3 + 5
 
     async def test_replaced_entries_are_forgotten(self, path, make):
         store = SqliteStore(path, keep_replaced=3)

@@ -19,6 +19,7 @@ from recrawl.backends._recording import (
 )
 from recrawl.backends._recording import new_text as brings_new_text
 from recrawl.backends.sqlite._files import QUERIES
+from recrawl.backends.sqlite._history import log_access
 from recrawl.backends.sqlite._packing import pack, unpack
 from recrawl.engine.records import Content, Finding, NewPage, Outcome, PageRecord, Revision, State
 from recrawl.errors import StoreError
@@ -144,15 +145,16 @@ class Recorder:
         # All pages of the batch are known before the first finding is written, as a page may be found beside it.
         found: dict[str, PageRecord] = {}
         links = [self._find(finding.found, found) for finding in findings]
+        places = {url: numbers[url] for numbers in links for url in numbers.keys() & found.keys()}
         now: dict[str, PageRecord] = {}
         for finding, numbers in zip(findings, links, strict=True):
-            page_number, now[finding.access.url] = self._record(finding, numbers)
-            self._numbers[finding.access.url] = page_number
+            url = finding.access.url
+            places[url], now[url] = self._record(finding, numbers)
         self._connection.executemany(
             QUERIES["count_link"], sorted((page, step) for page, step in self._steps.items() if step)
         )
         urls = [*(finding.access.url for finding in findings), *found]
-        return [self._linked(now.get(url) or found[url]) for url in urls]
+        return [self._linked(now.get(url) or found[url], places[url]) for url in urls]
 
     def _find(self, pages: Sequence[NewPage], found: dict[str, PageRecord]) -> dict[str, int]:
         """Remember the pages of one finding, and those that are new in `found`; the numbers of all."""
@@ -163,9 +165,9 @@ class Recorder:
         found.update((record.url, record) for record in fresh)
         return numbers
 
-    def _linked(self, page: PageRecord) -> PageRecord:
+    def _linked(self, page: PageRecord, page_number: int) -> PageRecord:
         """A page with the links that the batch has added to it or taken away."""
-        step = self._steps[self._numbers[page.url]]
+        step = self._steps[page_number]
         return replace(page, in_links=page.in_links + step) if step else page
 
     def _record(self, finding: Finding, links: dict[str, int]) -> tuple[int, PageRecord]:
@@ -179,6 +181,7 @@ class Recorder:
         if before.leased_until is not None:
             self._connection.execute(QUERIES["end_lease"], {"page": page_number})
         self._count(before, page)
+        log_access(self._connection, page_number, finding, page.changes > before.changes)
         if not keeps_text(finding):
             self._link(page_number, before, ())
             self._connection.execute(QUERIES["drop_text"], {"page": page_number})

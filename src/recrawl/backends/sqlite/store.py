@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recrawl.backends.sqlite._files import QUERIES, EngineLock, explained, open_reader, open_writer
+from recrawl.backends.sqlite._history import accesses_of, note_history, read_history
 from recrawl.backends.sqlite._reader import Reader
 from recrawl.backends.sqlite._recorder import Recorder, page_of, revision_of
 from recrawl.backends.sqlite._writer import Writer
@@ -19,6 +20,9 @@ from recrawl.errors import StoreError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
+
+    from recrawl.engine.history import HistoryPoint
+    from recrawl.engine.records import AccessNote
 
 __all__ = ["SqliteStore"]
 
@@ -119,6 +123,20 @@ class SqliteStore:
     async def page(self, url: str) -> PageRecord | None:
         rows = await self._ask("page_by_url", url=url)
         return page_of(rows[0]) if rows else None
+
+    async def some_pages(self, urls: Sequence[str]) -> list[PageRecord | None]:
+        rows = await self._rows("pages_by_url", urls=json.dumps(list(urls)))
+        known = {row[1]: page_of(row) for row in rows}
+        return [known.get(url) for url in urls]
+
+    async def accesses(self, url: str) -> list[AccessNote]:
+        return await self._read(lambda connection: accesses_of(connection, url))
+
+    async def note_history(self, time: float, values: Sequence[float]) -> None:
+        await self._write(lambda connection: note_history(connection, time, values))
+
+    async def history(self, begin: float, end: float, points: int) -> list[HistoryPoint]:
+        return await self._read(lambda connection: read_history(connection, begin, end, points))
 
     async def add(self, pages: Sequence[NewPage]) -> list[PageRecord]:
         def work(connection: sqlite3.Connection) -> list[PageRecord]:
