@@ -2,7 +2,7 @@
 
 Rates are equally spaced in ln λ; for times on a lattice that is spaced alike, (1 − (1+λτ)e^{−λτ}) depends on the sum
 of two whole numbers alone. The time at which a value is reached is found on the lattice, and one Newton step leads from
-the nearest point of it to the answer, to about a thousandth of it.
+the nearest point of it to the answer: to half a per cent, to three near the most that a page can be worth.
 """
 
 from __future__ import annotations
