@@ -2,7 +2,9 @@
 
 The demonstration web (pages of independent lognormal rates, log-sd 2) with a budget equal to its total change rate.
 After so many accesses per page on average, obsolescence is measured over as many more: exactly, since the web knows
-every change. Beside it what the engine's beliefs expect for the same period, and the bound with true rates.
+every change. Beside it what the beliefs expect for the same period, before the truth is seen: for each copy the
+time that it is expected to be current from the end of its access to the end of the next, by what was believed before
+that one. And the bound with true rates, for as many accesses as there were.
 """
 
 from __future__ import annotations
@@ -13,6 +15,9 @@ import json
 import tempfile
 import time
 from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recrawl.assemble import engine_of
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
     from recrawl.engine.protocols import Accessor
 
 _GOOD = (Outcome.CONTENT, Outcome.NOT_MODIFIED)
+_DRAIN_SECONDS = 0.5
 
 
 class _Noting:
@@ -72,21 +78,27 @@ async def measure(
             stopping = asyncio.Event()
             run = asyncio.ensure_future(engine.run(stopping))
             await _reach(noting, run, rounds * pages)
-            since, expected = time.time(), engine.freshness_seconds
+            since = time.time()
+            engine.scheduler.expected.begin(since)
             await _reach(noting, run, 2 * rounds * pages)
-            until, expected = time.time(), engine.freshness_seconds - expected
+            until = time.time()
+            await asyncio.sleep(_DRAIN_SECONDS)  # accesses that have ended are recorded
+            expected = engine.scheduler.expected.end(until)
             stopping.set()
             await run
             status = engine.status(False)
         truth = demo.truth
-        point = budget_curve(Pages(truth.rates), [noting.count / (until - truth.start)])[0]
+        accesses = sum(since < end <= until for ends in noting.ends.values() for end in ends)
+        point = budget_curve(Pages(truth.rates), [accesses / (until - since)])[0]
+        measured = truth.obsolescence(noting.ends, since, until)
         return {
             "policy": policy,
             "pages": pages,
             "budget": budget,
-            "accesses_per_second": rounds * pages / (until - since),
-            "measured_obsolescence": truth.obsolescence(noting.ends, since, until),
-            "believed_obsolescence": 1.0 - expected / (until - since),
+            "accesses_per_second": accesses / (until - since),
+            "measured_obsolescence": measured,
+            "expected_obsolescence": expected,
+            "expected_over_measured": expected / measured,
             "bound_with_true_rates": point.obsolescence,
             "seconds": until - since,
             "index_delay_p50": status["index_delay_seconds"]["p50"],
@@ -102,17 +114,44 @@ async def _reach(noting: _Noting, run: asyncio.Future[None], count: int) -> None
         await asyncio.sleep(0.02)
 
 
+def _measure(arguments: tuple[str, int, float, int, float]) -> dict[str, object]:
+    policy, pages, budget, rounds, log_sd = arguments
+    return asyncio.run(measure(policy, pages, budget, rounds, log_sd))
+
+
+def _print(found: dict[str, object]) -> None:
+    numbers = "  ".join(
+        f"{found[name]:.4f}"
+        for name in ("measured_obsolescence", "expected_obsolescence", "bound_with_true_rates")
+    )
+    print(
+        f"{found['policy']:<13} {numbers}  {found['accesses_per_second']:.1f}/s  loss {found['loss']}",
+        flush=True,
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--policies", default="optimal,uniform,proportional")
+    parser.add_argument("--policies", default="optimal,poisson,uniform,proportional")
     parser.add_argument("--pages", type=int, default=2000)
-    parser.add_argument("--budget", type=float, default=300.0)
-    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--budget", type=float, default=300.0, help="accesses per second")
+    parser.add_argument("--rounds", type=int, default=20, help="accesses per page to learn, and to measure")
+    parser.add_argument("--log-sd", type=float, default=2.0)
+    parser.add_argument("--at-once", action="store_true", help="all policies at the same time")
+    parser.add_argument("--json", metavar="FILE", help="write everything there")
     chosen = parser.parse_args()
-    for policy in chosen.policies.split(","):
-        print(
-            json.dumps(asyncio.run(measure(policy, chosen.pages, chosen.budget, chosen.rounds))), flush=True
-        )
+    work = [
+        (p, chosen.pages, chosen.budget, chosen.rounds, chosen.log_sd) for p in chosen.policies.split(",")
+    ]
+    print("policy        measured expected bound with true rates", flush=True)
+    # Each policy in a process of its own, so that none profits from what another has loaded.
+    with ProcessPoolExecutor(len(work) if chosen.at_once else 1, mp_context=get_context("spawn")) as pool:
+        found = []
+        for one in pool.map(_measure, work):
+            found.append(one)
+            _print(one)
+    if chosen.json:
+        Path(chosen.json).write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

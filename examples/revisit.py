@@ -1,6 +1,6 @@
-"""A demonstration: plan a synthetic set of pages and simulate the plan against simpler policies.
+"""Plan a synthetic set of pages and simulate the plan against simpler policies.
 
-Prints a table and writes a plot into build/demo/.
+Prints a table and writes a plot into build/examples/.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PAGES = 2_000
 ACCESSES = 400_000
 REPLICATIONS = 8
 POLICIES = ("windows", "golden", "uniform", "proportional")
-PLOT = Path("build/demo/revisit.png")
+PLOT = Path("build/examples/revisit.png")
 
 
 def synthetic_pages() -> Pages:
@@ -31,7 +31,7 @@ def synthetic_pages() -> Pages:
 
 
 def main() -> None:
-    """Run the demonstration."""
+    """Run the example."""
     pages = synthetic_pages()
     # One access per unit time and one change per unit time: as many accesses as changes.
     access = parse_law("exponential:1")

@@ -2,12 +2,14 @@
 
 ``pycon`` blocks are doctests (one session for each file); ``console`` blocks are shell sessions: a line
 ``$ recrawl ...`` is run in a directory with the files of ``examples/``, and the lines below it, if any, must
-be what it prints (``...`` stands for anything).
+be what it prints (``...`` stands for anything). A line ``$ python -m recrawl.demo ... &`` starts the demonstration
+web, which is stopped at the end of the page.
 """
 
 import doctest
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -48,8 +50,24 @@ def sessions(block):
         yield command, expected
 
 
+@pytest.fixture
+def background():
+    """Starts a command that ends in &, and gives its first line."""
+    started = []
+
+    def start(command, environment):
+        arguments = [sys.executable, *shlex.split(command.removesuffix("&"))[1:]]
+        started.append(subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment))
+        return started[-1].stdout.readline().strip()
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.communicate(timeout=10)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_console_examples(page, workplace):
+def test_console_examples(page, workplace, background):
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -58,6 +76,9 @@ def test_console_examples(page, workplace):
     checker = doctest.OutputChecker()
     for block in blocks(page, "console"):
         for command, expected in sessions(block):
+            if command.startswith("python -m recrawl.demo "):
+                assert background(command, environment) == expected.strip()
+                continue
             if not command.startswith("recrawl "):
                 continue  # make, git and pip are run by other tests or not at all
             result = subprocess.run(

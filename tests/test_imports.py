@@ -26,11 +26,12 @@ ALLOWED = {
     "simulate": [*THEORY, "_compiled"],
     "papers": [*THEORY, "simulate", "_compiled"],
     "tables": [*THEORY, "simulate"],
-    "demo": ["errors", "laws"],
-    "engine": [*THEORY, "simulate", "_version"],
+    "demo": [*THEORY, "simulate", "tables", "settings", "engine", "assemble", "web"],
+    "engine": [*THEORY, "simulate", "_version", "_compiled"],
     "backends": ["errors", "engine"],
     "settings": ["errors"],
     "assemble": ["errors", "settings", "engine", "backends", *THEORY],
+    "web": [*THEORY, "_version", "engine", "backends", "settings", "assemble"],
     "cli": [
         *THEORY,
         "simulate",
@@ -41,6 +42,8 @@ ALLOWED = {
         "backends",
         "settings",
         "assemble",
+        "web",
+        "demo",
     ],
     "__main__": ["cli"],
 }

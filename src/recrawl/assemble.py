@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import json
 import math
+import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,6 +17,7 @@ from recrawl.engine.automatic import CostSettings
 from recrawl.engine.conclude import Patience
 from recrawl.engine.engine import Engine
 from recrawl.engine.extract import extract
+from recrawl.engine.fitting import Apart
 from recrawl.engine.guard import Guard
 from recrawl.engine.http_access import HttpAccessor
 from recrawl.engine.options import AccessOptions, ExtractOptions, PolitenessOptions, SiteOptions, secret
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
 __all__ = ["engine_of"]
 
 _CHUNK = 1_000  # pages of a sitemap remembered at once
+# Of a thread that computes while others wait for the interpreter: a search waits for it several times.
+_TURN_SECONDS = 0.001
+_REMEMBERED = 65_536  # answers of the scope, some 10 MB
 
 
 @dataclass
@@ -45,22 +51,47 @@ class RunScope:
     scope: Scope
     max_pages: int
     known: Callable[[], Mapping[str, Any]] = dict
+    weights: Mapping[str, float] = field(default_factory=dict)
     traps: Traps = field(default_factory=Traps)
+    _again: Traps = field(default_factory=Traps)  # a second count, of pages that earlier runs admitted
+    _inside: dict[str, bool] = field(default_factory=dict, repr=False)  # most links lead to the same pages
 
     def admits(self, url: str, depth: int) -> bool:
         """Whether a page, so many links from a seed, belongs to the run and is no trap."""
-        if not self.scope.contains(url, depth):
+        inside = self._inside.get(url)
+        if inside is None:
+            if len(self._inside) >= _REMEMBERED:
+                self._inside.clear()
+            inside = self._inside[url] = self.scope.contains(url)
+        if not inside or self.scope.is_too_deep(depth):
             return False
         known = self.known()
         return url in known or (len(known) < self.max_pages and self.traps.admit(url) is None)
 
     def note(self, url: str) -> None:
-        """A page that was admitted by an earlier run counts too."""
-        self.traps.admit(url)
+        """A page that was admitted by an earlier run counts too, once all of them are `noted`."""
+        self._again.admit(url)
+
+    def noted(self) -> None:
+        """All pages of earlier runs were counted."""
+        self.traps.restore(self._again.shapes)
+        self._again = Traps()
+
+    def kept(self) -> bytes:
+        """What `restore` needs to bound pages as before."""
+        return json.dumps(self.traps.kept()).encode()
+
+    def restore(self, kept: bytes) -> None:
+        """Go on from what an earlier run kept."""
+        self.traps.restore(json.loads(kept))
 
     def site_of(self, url: str) -> str:
         """The site of a page."""
         return site_of(url)
+
+    def weight_of(self, url: str) -> float | None:
+        """The weight that was given to a page that is not known yet."""
+        return self.weights.get(url) if self.weights and url not in self.known() else None
 
 
 class CourteousAccessor:
@@ -117,7 +148,6 @@ class Discovery:
 
     urls: tuple[str, ...]
     listed: bool  # a fixed list: no sitemaps
-    weights: Mapping[str, float]
     accessor: HttpAccessor
     scope: RunScope
     clock: Clock
@@ -126,14 +156,20 @@ class Discovery:
     async def __call__(self) -> AsyncIterator[list[NewPage]]:
         """All pages that are known without following links, in pieces."""
         now = self.clock.time()
-        start = [NewPage(url, site_of(url), 0, now, self.weights.get(url)) for url in self.urls]
-        yield start
+        weights, known = self.scope.weights, self.scope.known()
+        yield [NewPage(url, site_of(url), 0, now, weights.get(url)) for url in self.urls]
+        # Pages found by links are weighted when they are found; here those that are known, for a file that was edited.
+        weighted = [url for url in weights if url in known]
+        for place in range(0, len(weighted), _CHUNK):
+            yield [
+                NewPage(url, site_of(url), 0, now, weights[url]) for url in weighted[place : place + _CHUNK]
+            ]
         if self.listed:
             return
         chunk: list[NewPage] = []
         async for entry in read_sitemaps(await self._sitemaps(), self.accessor.read, problems=self._problem):
             if self.scope.admits(entry.url, 1):
-                weight = self.weights.get(entry.url)
+                weight = weights.get(entry.url)
                 chunk.append(NewPage(entry.url, site_of(entry.url), 1, now, weight, entry.last_modified))
             if len(chunk) == _CHUNK:
                 yield chunk
@@ -195,10 +231,13 @@ def _weights(settings: Settings) -> dict[str, float]:
         rows = csv.DictReader(stream)
         if not {"page", "weight"} <= set(rows.fieldnames or ()):
             raise ConfigError(f"{settings.weights_file}: needs the columns page and weight")
-        try:
-            found = {canonical_url(row["page"]) or row["page"]: float(row["weight"]) for row in rows}
-        except ValueError as error:
-            raise ConfigError(f"{settings.weights_file}: {error}") from None
+        found = {}
+        for row in rows:
+            try:
+                found[canonical_url(row["page"]) or row["page"]] = float(row["weight"])
+            except (TypeError, ValueError):
+                what = f"{row['weight']!r} is no weight" if row["weight"] else "there is no weight"
+                raise ConfigError(f"{settings.weights_file}, line {rows.line_num}: {what}") from None
     bad = [page for page, weight in found.items() if not 0 <= weight < math.inf]
     if bad:
         raise ConfigError(
@@ -225,8 +264,11 @@ def _delay_of(settings: Settings, clock: Clock) -> Any:
 
 def behaviour_of(settings: Settings) -> Behaviour:
     """How the engine is to behave."""
-    from recrawl.control import Policy
+    policy = None
+    if settings.control == "thresholds":
+        from recrawl.control import Policy  # brings half of scipy with it
 
+        policy = Policy(settings.modes, settings.thresholds)
     one_by_one = settings.control in ("thresholds", "auto") or bool(settings.service_delay)
     return Behaviour(
         scheduler=SchedulerSettings(
@@ -246,8 +288,9 @@ def behaviour_of(settings: Settings) -> Behaviour:
         ),
         budget=settings.budget_per_second,
         robots=settings.robots,
+        fewest_robots=settings.fewest_robots,
         control=settings.control,
-        policy=Policy(settings.modes, settings.thresholds) if settings.control == "thresholds" else None,
+        policy=policy,
         obsolete_after=settings.obsolete_after_seconds,
         deterministic=settings.obsolescence == "deterministic",
         batch=settings.batch_pages or (1 if one_by_one else 32),
@@ -269,7 +312,7 @@ async def engine_of(settings: Settings, clock: Clock | None = None) -> AsyncIter
 
     clock = clock or SystemClock()
     urls = _start_urls(settings)
-    weights, sites = _weights(settings), _site_options(settings)
+    sites = _site_options(settings)
     scope = RunScope(
         Scope.of(
             urls,
@@ -280,6 +323,7 @@ async def engine_of(settings: Settings, clock: Clock | None = None) -> AsyncIter
             fixed=bool(settings.urls_file),
         ),
         settings.max_pages,
+        weights=_weights(settings),
     )
     politeness = Politeness(
         clock,
@@ -299,6 +343,7 @@ async def engine_of(settings: Settings, clock: Clock | None = None) -> AsyncIter
         sites=sites,
     )
     behaviour, extractor = behaviour_of(settings), Extractor(sites, settings.large_page_bytes)
+    sys.setswitchinterval(_TURN_SECONDS)
     listed = bool(settings.urls_file) or not settings.sitemaps
     data = Path(settings.data)
     with ThreadPoolExecutor(1, thread_name_prefix="parse") as executor:
@@ -313,9 +358,10 @@ async def engine_of(settings: Settings, clock: Clock | None = None) -> AsyncIter
             politeness=politeness,
             admission=scope,
             extract=extractor,
-            discover=Discovery(urls, listed, weights, accessor, scope, clock),
+            discover=Discovery(urls, listed, accessor, scope, clock),
             executor=executor,
             delay=_delay_of(settings, clock),
+            fitter=Apart(),
         )
         engine = Engine(world, behaviour)
         scope.known = lambda: engine.scheduler.table.slot
@@ -337,7 +383,7 @@ def _access_options(settings: Settings) -> AccessOptions:
     return AccessOptions(
         contact=settings.contact,
         connect_timeout_seconds=settings.connect_timeout_seconds,
-        read_timeout_seconds=min(20.0, settings.total_timeout_seconds),
+        read_timeout_seconds=min(settings.read_timeout_seconds, settings.total_timeout_seconds),
         total_timeout_seconds=settings.total_timeout_seconds,
         max_body_bytes=settings.max_body_bytes,
         max_redirects=settings.max_redirects,

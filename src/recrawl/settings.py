@@ -19,7 +19,7 @@ from recrawl.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Settings", "describe", "load_settings", "parse_budget", "parse_flags"]
+__all__ = ["Settings", "describe", "load_settings", "parse_budget", "parse_flags", "parse_listen"]
 
 _UNITS = {"s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SITE_KEYS = (
@@ -59,6 +59,18 @@ def parse_budget(text: str) -> float:
     return rate
 
 
+def parse_listen(text: str) -> tuple[str, int]:
+    """Host and port of an address to listen on.
+
+    >>> parse_listen("127.0.0.1:8717"), parse_listen("[::1]:80"), parse_listen(":8080")
+    (('127.0.0.1', 8717), ('::1', 80), ('0.0.0.0', 8080))
+    """
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdecimal() or not 0 <= int(port) <= 65535:
+        raise ConfigError(f"listen: {text!r} must be HOST:PORT, such as 127.0.0.1:8717")
+    return host.strip("[]") or "0.0.0.0", int(port)
+
+
 @dataclass(frozen=True)
 class Settings:
     """All options. Numbers out of range are a ConfigError that names the option, the value and what is allowed."""
@@ -77,7 +89,9 @@ class Settings:
     weights_file: str = _option("", "CSV with columns page and weight")
     data: str = _option("recrawl-data", "directory of the store and the index")
     # Which page next.
-    policy: str = _option("optimal", "rule of the schedule", choices=("optimal", "uniform", "proportional"))
+    policy: str = _option(
+        "optimal", "rule of the schedule", choices=("optimal", "poisson", "uniform", "proportional")
+    )
     budget: str = _option(
         "", "most accesses per time, such as 5/s, 20000/h, 100000/d; none: as fast as polite"
     )
@@ -96,6 +110,9 @@ class Settings:
         "number of active robots: as many as there is room for in the buffer, always the same, by thresholds, or found "
         "while running",
         choices=("guarded", "fixed", "thresholds", "auto"),
+    )
+    fewest_robots: int = _option(
+        0, "with control = auto: least number of active robots; 0: none while the queue is long enough", low=0
     )
     modes: tuple[int, ...] = _option((), "with control = thresholds: numbers of robots, from most to fewest")
     thresholds: tuple[int, ...] = _option(
@@ -120,6 +137,7 @@ class Settings:
     backoff_seconds: float = _option(30.0, "wait after a failure; doubled by each further one", low=1e-3)
     max_backoff_seconds: float = _option(86400.0, "longest such wait", low=1e-3)
     connect_timeout_seconds: float = _option(10.0, "longest time to connect", low=1e-3)
+    read_timeout_seconds: float = _option(20.0, "longest time between two pieces of a body", low=1e-3)
     total_timeout_seconds: float = _option(60.0, "longest time of an access", low=1e-3)
     max_body_bytes: int = _option(10_000_000, "largest body, decompressed", low=1)
     max_redirects: int = _option(5, "most redirects in a row", low=0)
@@ -148,6 +166,19 @@ class Settings:
     service_delay: str = _option(
         "", "for experiments: a law, such as exponential:0.1, of extra service time in seconds"
     )
+    # The control room.
+    listen: str = _option("127.0.0.1:8717", "address of the control room and its API; empty: none")
+    web_hosts: tuple[str, ...] = _option((), "further names under which the control room may be addressed")
+    token: str = _option(
+        "",
+        "what actions need, and everything when others can reach the address; env:NAME or file:PATH; empty: a new one "
+        "at each start",
+    )
+    indexnow_key: str = _option(
+        "", "key for change signals by IndexNow; env:NAME or file:PATH; empty: none are taken"
+    )
+    webhook_url: str = _option("", "URL to which every change is posted")
+    webhook_secret: str = _option("", "key of the posts' signatures; env:NAME or file:PATH")
     # How it runs.
     grace_seconds: float = _option(30.0, "time for robots to finish when the engine is told to stop", low=0.0)
     status_seconds: float = _option(
@@ -159,6 +190,12 @@ class Settings:
             _check(option, getattr(self, option.name))
         if self.budget:
             parse_budget(self.budget)
+        if self.listen:
+            parse_listen(self.listen)
+        if self.webhook_url and not self.webhook_url.startswith(("http://", "https://")):
+            raise ConfigError(f"webhook_url: {self.webhook_url!r} must be an http or https URL")
+        if self.webhook_url and not self.webhook_secret:
+            raise ConfigError("webhook_secret: is needed with webhook_url, to sign what is posted")
         self._check_together()
 
     def _check_together(self) -> None:
@@ -178,6 +215,8 @@ class Settings:
             raise ConfigError(
                 f"batch_pages: {self.batch_pages} must be 1 with control = {self.control}: its model serves one by one"
             )
+        if self.fewest_robots > self.robots:
+            raise ConfigError(f"fewest_robots: {self.fewest_robots} must not exceed robots = {self.robots}")
         if self.modes and max(self.modes) > self.robots:
             raise ConfigError(f"modes: {list(self.modes)} must not exceed robots = {self.robots}")
         if self.longest_interval_seconds < self.shortest_interval_seconds:

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,8 @@ class Stores(RuleBasedStateMachine):
     def reopen(self):
         self.run(self.sqlite.close())
         self.sqlite = SqliteStore(self.folder / "store.sqlite3", keep_replaced=KEEP)
+        pages = self.memory._tables.pages  # whoever opens the file to write ends the leases of a dead process
+        pages.update({url: replace(page, leased_until=None) for url, page in pages.items()})
 
     @invariant()
     def same(self):

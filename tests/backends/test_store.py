@@ -248,6 +248,14 @@ class TestStates:
         assert (await store.page(URL("b"))).duplicate_of is None
         assert await store.same_content(digest) == URL("b")
 
+    async def test_many_contents_at_once(self, store, make):
+        await store.add([make.page(name) for name in "abc"])
+        await store.record([make.finding("b", text="one"), make.finding("a", text="one")])
+        await store.record([make.finding("c", text="two", state=State.DUPLICATE, duplicate_of=URL("b"))])
+        digests = [make.content(text).digest for text in ("one", "two", "three")]
+        assert await store.same_contents(digests) == {digests[0]: URL("a")}
+        assert await store.same_contents([]) == {}
+
     async def test_a_page_that_becomes_a_duplicate_is_removed(self, store, make):
         await store.add([make.page("a"), make.page("b")])
         await store.record([make.finding("a", text="same"), make.finding("b", text="other")])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from recrawl.laws.arrivals import Bmap
+from recrawl.papers._threshold_data import TABLE5
 
 LAGS = "0.622,0.574,0.555,0.537,0.523,0.507"
 SIZES = "0.040445227,0.18404232,0.26405114,0.5057307,8.8163983e-4,7.7143486e-4,0.0018734847,0.00220405"
@@ -99,8 +100,15 @@ def test_from_the_printed_numbers_to_thresholds(recrawl, tmp_path):
     assert written.code == 0
     result = recrawl("control", model, "--no-bounds", "--json")
     assert result.code == 0
-    text = json.dumps(result.json)
-    assert "563.3" in text  # printed 563.51, within 0.03 %
+    found = {tuple(row["modes"]): (row["thresholds"], row["cost"]) for row in result.json["combinations"]}
+    found |= {(row["robots"],): ([], row["cost"]) for row in result.json["fixed"]}
+    printed_rows = [line.split("|") for line in TABLE5.split("\n") if line]
+    assert len(printed_rows) == 15
+    for modes, thresholds, cost in printed_rows:
+        key = tuple(int(mode) for mode in modes.split())
+        assert found[key][0] == [int(j) for j in thresholds.split() if j != "-"]
+        assert found[key][1] == pytest.approx(float(cost), rel=4e-4)
+    assert result.json["best"]["modes"] == [4, 1]
 
 
 def test_service_from_a_log(recrawl, deliveries, tmp_path):
@@ -162,7 +170,9 @@ def test_history_and_compare(recrawl, tmp_path):
     empty = recrawl("fit", "history", "--git", site, "--path", "*.html")
     assert empty.code == 2
     assert "ever matched" in empty.err
-    judged = recrawl("fit", "compare", "--accesses", "5", "--pages", "100", "--json").json
+    kept = tmp_path / "scores.json"
+    judged = recrawl("fit", "compare", "--accesses", "5", "--pages", "100", "--out", kept, "--json").json
+    assert json.loads(kept.read_text()) == judged
     assert {row["estimator"] for row in judged} >= {"naive", "belief"}
     assert "coverage" in recrawl("fit", "compare", "--accesses", "5", "--pages", "50").out
 
@@ -177,7 +187,9 @@ def test_compare_on_histories(recrawl, tmp_path):
     )
     scores = recrawl("fit", "compare", "--histories", tmp_path, "--json").json["s"]
     assert 0.8 < next(s for s in scores if s["estimator"] == "belief")["predicted"] < 1.2
-    assert "twin" in recrawl("fit", "compare", "--histories", tmp_path, "--dated").out
+    kept = tmp_path / "exams.json"
+    assert "twin" in recrawl("fit", "compare", "--histories", tmp_path, "--dated", "--out", kept).out
+    assert list(json.loads(kept.read_text())) == ["s"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-OPTIONS = ["--set", "min_delay_seconds=0", "--set", "max_concurrency=8", "--set", "commit_seconds=0.2"]
+OPTIONS = [
+    "--no-web", "--set", "min_delay_seconds=0", "--set", "max_concurrency=8", "--set", "commit_seconds=0.2",
+]  # fmt: skip
 
 
 class Quiet(SimpleHTTPRequestHandler):

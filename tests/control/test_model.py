@@ -89,8 +89,8 @@ def test_bad_costs_and_modes():
         Costs(-1, 0, 0, 0, 0)
     with pytest.raises(InvalidModel, match=r"costs.robot .* nan"):
         Costs(0, 0, 0, float("nan"), 0)
-    with pytest.raises(InvalidModel, match=r"mode.robots must be a whole number from 1, not 0"):
-        Mode(0, Bmap.poisson(1.0))
+    with pytest.raises(InvalidModel, match=r"mode.robots must be a whole number from 0, not -1"):
+        Mode(-1, Bmap.poisson(1.0))
     with pytest.raises(InvalidModel, match="3 numbers of robots for 1"):
         modes_of([Bmap.poisson(1.0)], [1, 2, 3])
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recrawl.demo import poisson_truth, replay_truth
+from recrawl.demo import Directory, poisson_truth, replay_truth
 from recrawl.errors import InvalidModel
 
 TIMES = st.lists(st.integers(0, 40).map(lambda n: n / 2), max_size=12)
@@ -92,3 +92,47 @@ def test_impossible_questions():
         truth.obsolescence({}, 5.0, 5.0)
     with pytest.raises(InvalidModel, match="rates"):
         poisson_truth(np.array([-1.0]), ["a"])
+
+
+def test_a_directory_edited_as_a_whole():
+    """Each page is a Poisson process of edits x probability; two pages change together with its square."""
+    directory, end = Directory((0, 1, 2), 2.0, 0.6), 4000.0
+    truth = poisson_truth(np.array([9.0, 9.0, 9.0, 1.0]), list("abcd"), seed=2, directories=[directory])
+    assert truth.rates.tolist() == pytest.approx([1.2, 1.2, 1.2, 1.0])
+    times = [truth.changes(page, 0.0, end) for page in "abc"]
+    for changes in times:
+        assert len(changes) == pytest.approx(1.2 * end, abs=4 * np.sqrt(1.2 * end))
+        gaps = np.diff(changes)
+        assert gaps.std() == pytest.approx(gaps.mean(), rel=0.06)
+    together = len(np.intersect1d(times[0], times[1]))
+    assert together == pytest.approx(2.0 * 0.36 * end, abs=4 * np.sqrt(0.72 * end))
+    assert not np.intersect1d(times[0], truth.changes("d", 0.0, end)).size
+
+
+def test_edits_do_not_depend_on_who_asks():
+    directory = Directory((0, 1), 3.0, 0.5)
+    one, two = (
+        poisson_truth(np.zeros(2), ["a", "b"], start=10.0, seed=3, directories=[directory]) for _ in range(2)
+    )
+    for time in (15.0, 11.0, 40.0):
+        two.version("b", time)
+        two.next_change("b", time)
+    assert np.array_equal(one.changes("a", 10, 500), two.changes("a", 10, 500))
+
+
+@pytest.mark.parametrize("page", ["a", "b", "c", "d"])
+def test_next_change(page):
+    directory = Directory((1,), 0.5, 0.05)
+    truth = poisson_truth(np.array([0.3, 0.0, 0.0, 0.0]), list("abcd"), seed=6, directories=[directory])
+    if page in "cd":
+        assert truth.next_change(page, 5.0) == np.inf
+        return
+    for time in (0.0, 7.5, 300.0):
+        found = truth.next_change(page, time)
+        assert truth.changes(page, time, found).tolist() == [found]
+
+
+@pytest.mark.parametrize(("edits", "probability"), [(1.0, 0.0), (1.0, 1.5), (-1.0, 0.5), (np.inf, 0.5)])
+def test_impossible_directories(edits, probability):
+    with pytest.raises(InvalidModel, match="must be"):
+        Directory((0,), edits, probability)

@@ -129,6 +129,9 @@ def test_paths():
         {"exclusion": "odd"},
         {"troubles": ("odd",)},
         {"page_bytes": 0},
+        {"edited_share": 1.5},
+        {"edit_probability": 0.0},
+        {"pages_per_directory": 0},
     ],
 )
 def test_impossible_options(values):

@@ -106,8 +106,20 @@ class Anywhere:
     def note(self, _url):
         pass
 
+    def noted(self):
+        pass
+
+    def kept(self):
+        return b""
+
+    def restore(self, kept):
+        pass
+
     def site_of(self, url):
         return url.split("/")[2]
+
+    def weight_of(self, _url):
+        return None
 
 
 def seeds(clock, urls):

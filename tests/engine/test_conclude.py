@@ -1,13 +1,9 @@
 """What an access means for a page."""
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from fakes import FreeSites, access_of, page
+from tests.engine.fakes import FreeSites, access_of, page
 
 from recrawl.engine.conclude import Conclusions, Patience
 from recrawl.engine.records import Content, Link, Outcome, State
@@ -21,6 +17,9 @@ class Below:
 
     def site_of(self, url):
         return url.split("/")[2]
+
+    def weight_of(self, url):
+        return 2.5 if url.endswith("/heavy") else None
 
 
 @pytest.fixture
@@ -89,6 +88,19 @@ def test_links_of_the_scope_only(conclude):
     assert [(new.url, new.depth) for new in found.found] == [("http://a.example/y", 2)]
     deep = conclude.with_content(access_of(URL, 5.0), page(URL, depth=2), content(links=links), None)
     assert deep.found == ()
+
+
+def test_pages_found_by_links_get_their_weights(conclude):
+    links = (Link("http://a.example/heavy"), Link("http://a.example/light"))
+    found = conclude.with_content(access_of(URL, 1.0), page(URL), content(links=links), None)
+    assert [new.weight for new in found.found] == [2.5, None]
+
+
+def test_pages_without_text_are_no_copies_of_one_another(conclude):
+    empty = conclude.with_content(access_of(URL, 1.0), page(URL), content(text=" \n"), "http://a.example/y")
+    assert (empty.state, empty.duplicate_of) == (State.KNOWN, None)
+    same = conclude.with_content(access_of(URL, 1.0), page(URL), content(), "http://a.example/y")
+    assert (same.state, same.duplicate_of) == (State.DUPLICATE, "http://a.example/y")
 
 
 def test_unchanged_content(conclude):

@@ -1,13 +1,8 @@
 """The whole engine, in memory and in a time of its own."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from fakes import Web, engine, run_for
+from tests.engine.fakes import Web, engine, run_for
 
 from recrawl.backends.memory import ManualClock, MemoryIndex, MemoryStore
 from recrawl.engine.records import Outcome, State
@@ -115,11 +110,22 @@ async def test_pages_become_obsolete_in_the_buffer(clock):
     subject = engine(
         clock, web, URLS, capacity=16, delay=slow, batch=1, robots=2, obsolete_after=0.5, deterministic=True
     )
-    await run_for(subject, clock, 10.0)
+    await run_for(subject, clock, 15.0)
     total = subject.measures.total()
     assert total.obsolete > 20
     assert total.arrived == total.lost + total.obsolete + total.served
     assert (await subject.world.index.search("first"))[0] == 20
+
+
+async def test_duplicates_of_one_batch_are_seen(clock):
+    names = URLS[:12]
+    web = Web(clock, dict.fromkeys(names, "the same text"))
+    subject = engine(clock, web, names, robots=12, batch=12)
+    await run_for(subject, clock, 3.0)
+    pages = [page async for page in subject.world.store.pages()]
+    assert sorted(page.state for page in pages) == [State.DUPLICATE] * 11 + [State.KNOWN]
+    (original,) = {page.duplicate_of for page in pages if page.state is State.DUPLICATE}
+    assert [page.url for page in pages if page.state is State.KNOWN] == [original]
 
 
 async def test_duplicates_are_not_searchable(clock):

@@ -2,15 +2,11 @@
 
 import asyncio
 import math
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from fakes import FreeSites, page
+from tests.engine.fakes import FreeSites, page
 
 from recrawl.engine.pace import Pace
 from recrawl.engine.scheduler import Observation, Scheduler, SchedulerSettings, Ticket
@@ -143,7 +139,7 @@ async def test_waiting_robots_are_woken():
 
 async def test_price_meets_the_budget_and_fast_pages_come_more_often():
     clock = Clock()
-    subject = scheduler(clock)
+    subject = scheduler(clock, policy="poisson")
     records = [seen(f"u{i}", clock.now) for i in range(40)]
     subject.add(records)
     for turn in range(30):
@@ -162,12 +158,57 @@ async def test_price_meets_the_budget_and_fast_pages_come_more_often():
 async def test_a_site_at_its_ceiling_gets_its_own_price():
     clock = Clock()
     sites = FreeSites(clock, delay=5.0)
-    subject = scheduler(clock, politeness=sites)
+    subject = scheduler(clock, politeness=sites, policy="poisson")
     subject.add([seen(f"a{i}", clock.now - 10) for i in range(50)])
     subject.add([seen(f"b{i}", clock.now - 10, site="b.example") for i in range(50)])
     plan = await subject.replan(10.0)
     assert set(plan.site_price) == {0, 1}
     assert plan.demand == pytest.approx(0.4, rel=1e-2)
+
+
+class OneSlowSite(FreeSites):
+    def delay(self, site):
+        return 5.0 if site == "a.example" else 0.0
+
+
+async def test_a_site_at_its_ceiling_gets_its_own_price_with_clocks_too():
+    clock = Clock()
+    subject = scheduler(clock, politeness=OneSlowSite(clock))
+    subject.add([seen(f"a{i}", clock.now - 150 - i) for i in range(50)])
+    subject.add([seen(f"b{i}", clock.now - 10 - i, site="b.example") for i in range(150)])
+    plan = await subject.replan(10.0)
+    assert set(plan.site_price) == {0}
+    assert plan.site_price[0] > plan.price
+    waits = subject.table.waits["wait"][[subject.table.slot["a1"], subject.table.slot["b1"]]]
+    assert waits[0] > waits[1]  # the same page waits longer at the site that cannot be accessed more often
+
+
+async def test_a_clock_that_speeds_up_moves_its_directory():
+    """One page of a directory has changed, so its other pages are due before those of a directory that is quiet."""
+    clock = Clock()
+    subject = scheduler(clock)
+    urls = [f"http://a.example/{folder}/{i}" for folder in ("x", "y") for i in range(40)]
+    subject.restore({}, 80, 8.0)
+    records = {url: seen(url, clock.now + i * 1e-3) for i, url in enumerate(urls)}
+    subject.add(list(records.values()))
+    await subject.replan(8.0)
+    rounds = 0
+    while rounds < 6:
+        rounds += 1
+        for url in urls:
+            clock.now += 1 / 8
+            changed = rounds == 6 and url in (urls[0], urls[2], urls[4], urls[6])
+            subject.learn([Observation(records[url], clock.now, changed)])
+            records[url] = replace(records[url], last_access=clock.now)
+            subject.settle([records[url]])
+            if rounds == 6 and url == urls[6]:
+                rounds = 99
+                break
+        await subject.replan(8.0)
+    rest = [url for url in urls if url not in urls[:7]]
+    first = take(subject, 20)
+    assert sum("/x/" in url for url in first) >= 18
+    assert set(first) <= set(rest)
 
 
 async def test_pages_removed_while_planning():
@@ -184,16 +225,17 @@ async def test_pages_removed_while_planning():
     assert set(take(subject, 200)) == {f"u{i}" for i in range(100, 200)} | {"new"}
 
 
-async def test_belief_survives_in_the_store_form():
+@pytest.mark.parametrize("policy", ["optimal", "poisson"])
+async def test_belief_survives_in_the_store_form(policy):
     clock = Clock()
-    subject = scheduler(clock)
-    subject.add([seen("a", clock.now - 100.0)])
+    subject = scheduler(clock, policy=policy)
+    subject.add([seen("a", clock.now - 100.0), seen("b", clock.now - 100.0)])
     (kept,) = subject.learn([Observation(seen("a", clock.now - 100.0), clock.now, True)])
-    again = scheduler(clock)
-    again.restore_prior(subject.kept_prior())
+    again = scheduler(clock, policy=policy)
+    again.restore(subject.kept(), 2, 1.0)
     again.add([seen("a", clock.now, belief=kept)])
-    rate = [s.table.belief.mean_rate([s.table.slot["a"]])[0] for s in (subject, again)]
-    assert rate[1] == pytest.approx(rate[0], rel=1e-2)
+    rate = [s.table.change_rate(np.array([s.table.slot["a"]]))[0] for s in (subject, again)]
+    assert rate[1] == pytest.approx(rate[0], rel=1e-2 if policy == "poisson" else 1e-9)
 
 
 def test_a_clock_that_was_set_back_does_no_harm():

@@ -135,15 +135,29 @@ PROCESSES = {
 }
 
 
+def chance_of_rate(process, gaps):
+    """Relative deviation of the rate of so many gaps: √(scv (1 + 2 Σ r_k) / n)."""
+    scv = process.interval_variance / process.interval_mean**2
+    together = sum(process.interval_correlation(lag) for lag in range(1, 400))
+    return np.sqrt(scv * (1.0 + 2.0 * together) / gaps)
+
+
+@pytest.mark.parametrize("seed", [6, 61, 62])
 @pytest.mark.parametrize("name", PROCESSES)
-def test_a_known_process_is_found_again(name):
-    """65,000 arrivals: rate within 2 %, lag-1 correlation within 0.02, log-likelihood near the true one's."""
+def test_a_known_process_is_found_again(name, seed):
+    """65,000 arrivals: rate within 2 %, lag-1 correlation within 0.02, log-likelihood near the true one's.
+
+    A process with long memory gives logs whose own rate is further off; none can be fitted nearer than that.
+    """
     process = PROCESSES[name]
-    gaps = Gaps.of(process.sample(np.random.default_rng(6), 65_000)[0])
+    gaps = Gaps.of(process.sample(np.random.default_rng(seed), 65_000)[0])
     after = process.phases @ process.D[1] / process.batch_rate
     fit = fit_arrivals(gaps, orders=[process.order])
     assert fit.converged
-    assert fit.arrivals.rate == pytest.approx(process.rate, rel=0.02)
+    assert fit.arrivals.rate == pytest.approx(1.0 / gaps.times.mean(), rel=0.01)
+    assert fit.arrivals.rate == pytest.approx(
+        process.rate, rel=max(0.02, 3.0 * chance_of_rate(process, 65_000))
+    )
     assert fit.arrivals.interval_correlation(1) == pytest.approx(process.interval_correlation(1), abs=0.02)
     assert fit.loglik > log_likelihood_of_gaps(gaps, process.D, after) - 3.0
     assert fit.fitted.lag_correlations == pytest.approx(fit.empirical.lag_correlations, abs=0.05)
@@ -156,7 +170,8 @@ def test_order_by_criterion():
     assert [order for order, _score in fit.tried] == [1, 2, 3]
 
 
-def test_batches_by_marks_are_found_again():
+@pytest.mark.parametrize("seed", [9, 91, 92])
+def test_batches_by_marks_are_found_again(seed):
     """Sizes that depend on the phase: marks see it, independent sizes cannot."""
     process = Bmap(
         [
@@ -166,7 +181,7 @@ def test_batches_by_marks_are_found_again():
             [[0.0, 0.0], [0.0, 0.4]],
         ]
     )
-    times, sizes = process.sample(np.random.default_rng(9), 65_000)
+    times, sizes = process.sample(np.random.default_rng(seed), 65_000)
     gaps = Gaps.of(times, sizes)
     marks = fit_arrivals(gaps, orders=[2], batches="marks")
     plain = fit_arrivals(gaps, orders=[2])
@@ -176,7 +191,8 @@ def test_batches_by_marks_are_found_again():
     assert marks.bic < plain.bic - 1000.0
     assert marks.arrivals.rate == pytest.approx(process.rate, rel=0.02)
     assert plain.arrivals.rate == pytest.approx(process.rate, rel=0.02)
-    assert marks.arrivals.batch_sizes == pytest.approx(process.batch_sizes, abs=0.01)
+    assert marks.arrivals.batch_sizes == pytest.approx(np.bincount(sizes) / sizes.size, abs=0.003)
+    assert marks.arrivals.batch_sizes == pytest.approx(process.batch_sizes, abs=0.02)
     assert plain.fitted.batch_sizes == pytest.approx(plain.empirical.batch_sizes)
 
 

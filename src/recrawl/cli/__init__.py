@@ -16,6 +16,7 @@ from recrawl._version import __version__
 from recrawl.cli import (
     changes,
     control,
+    demo,
     explain,
     fit,
     fleet,
@@ -25,6 +26,7 @@ from recrawl.cli import (
     replay,
     run,
     search,
+    serve,
     simulate,
     simulate_control,
     simulate_fleet,
@@ -59,7 +61,7 @@ def _root(
     del version  # answered by its callback
 
 
-for command in (run, search, status, pages, changes, explain):
+for command in (run, demo, serve, search, status, pages, changes, explain):
     command.register(app)
 plan.register(app)
 fleet.register(app)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recrawl.cli._fit import Json, choice, duration, say, whole_numbers, write_document
+from recrawl.cli._fit import Json, Out, choice, duration, say, whole_numbers, write_document
 from recrawl.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -244,6 +244,7 @@ def compare(
     per_change: Annotated[float, typer.Option(help="Accesses per change of an average page.")] = 4.0,
     dated: Annotated[bool, typer.Option("--dated", help="With histories: accesses also see dates.")] = False,
     seed: Annotated[int, typer.Option(help="Of pages, accesses and twins.")] = 1,
+    out: Out = None,
     as_json: Json = False,
 ) -> None:
     """How good are the estimators of change rates? Bias, error and coverage.
@@ -251,12 +252,14 @@ def compare(
     Example: recrawl fit compare --accesses 20 --pages 1000
     """
     from dataclasses import asdict
+    from functools import partial
 
     from recrawl.cli._output import print_json
     from recrawl.estimate.calibration import SPREADS, examine, judge
 
     if not per_change > 0:
         raise ConfigError(f"--per-change must be positive, not {per_change}")
+    document: Any
     if histories is not None:
         from recrawl.tables.histories import find_histories, read_history
 
@@ -264,27 +267,27 @@ def compare(
         for name, files in find_histories(histories).items():
             known = read_history(*files)
             exams[name] = examine(known, 1.0 / (per_change * known.mean_rate), seed=seed, dated=dated)
-        if as_json:
-            print_json({name: [asdict(score) for score in scores] for name, scores in exams.items()})
-        else:
-            _print_exams(exams)
-        return
-    counts = whole_numbers(accesses, "--accesses")
-    scores = {
-        (spread, count): judge(spread, count, pages=pages, seed=seed, regular=regular)
-        for spread in SPREADS
-        for count in counts
-    }
-    if as_json:
-        print_json(
-            [
-                {"spread": spread, "accesses": count, **asdict(score)}
-                for (spread, count), group in scores.items()
-                for score in group
-            ]
-        )
+        document = {name: [asdict(score) for score in scores] for name, scores in exams.items()}
+        show = partial(_print_exams, exams)
     else:
-        _print_scores(scores)
+        counts = whole_numbers(accesses, "--accesses")
+        judged = {
+            (spread, count): judge(spread, count, pages=pages, seed=seed, regular=regular)
+            for spread in SPREADS
+            for count in counts
+        }
+        document = [
+            {"spread": spread, "accesses": count, **asdict(score)}
+            for (spread, count), group in judged.items()
+            for score in group
+        ]
+        show = partial(_print_scores, judged)
+    if out:
+        write_document(document, out)
+    if as_json:
+        print_json(document)
+    else:
+        show()
 
 
 def _print_scores(scores: dict[tuple[str, int], list[Score]]) -> None:

@@ -23,47 +23,55 @@ def register(root: typer.Typer) -> None:
     root.command()(fleet)
 
 
+Service = Annotated[
+    str,
+    typer.Option(
+        metavar="LAW",
+        help="Time to index one page, NAME:MEAN[,SCV]: exponential, deterministic, erlang, gamma, "
+        "hyperexponential, lognormal, uniform; or two-task:MEAN1,MEAN2,P, phase-type:FILE, empirical:FILE.",
+    ),
+]
+Capacity = Annotated[
+    int,
+    typer.Option(metavar="K", help="Most pages in buffer and indexer, the one being indexed included."),
+]
+StarvationWeight = Annotated[
+    float, typer.Option(metavar="G", help="Cost of an idle indexer, where a lost page costs 1.")
+]
+RobotRate = Annotated[
+    float | None, typer.Option(metavar="R", help="Pages that one robot brings per unit of time.")
+]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME:RATE,MOST[,LEAST[,PRICE]]",
+        help="Instead of --robot-rate: robots of one speed or area; may be repeated.",
+    ),
+]
+ResponseWeight = Annotated[
+    float, typer.Option(metavar="C", help="Cost of one unit of mean time from arrival to indexed.")
+]
+ObsoleteAfter = Annotated[
+    float | None,
+    typer.Option(metavar="T", help="Mean time after which a waiting page is obsolete (for --tolerance)."),
+]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(metavar="E", help="Also find the smallest capacity within E of an unbounded buffer's cost."),
+]
+
+
 def fleet(
-    service: Annotated[
-        str,
-        typer.Option(
-            metavar="LAW",
-            help="Time to index one page, NAME:MEAN[,SCV]: exponential, deterministic, erlang, gamma, "
-            "hyperexponential, lognormal, uniform; or two-task:MEAN1,MEAN2,P, phase-type:FILE, empirical:FILE.",
-        ),
-    ],
-    capacity: Annotated[
-        int,
-        typer.Option(metavar="K", help="Most pages in buffer and indexer, the one being indexed included."),
-    ],
-    starvation_weight: Annotated[
-        float, typer.Option(metavar="G", help="Cost of an idle indexer, where a lost page costs 1.")
-    ],
-    robot_rate: Annotated[
-        float | None, typer.Option(metavar="R", help="Pages that one robot brings per unit of time.")
-    ] = None,
-    group: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME:RATE,MOST[,LEAST[,PRICE]]",
-            help="Instead of --robot-rate: robots of one speed or area; may be repeated.",
-        ),
-    ] = None,
+    service: Service,
+    capacity: Capacity,
+    starvation_weight: StarvationWeight,
+    robot_rate: RobotRate = None,
+    group: Groups = None,
     max_robots: Annotated[int | None, typer.Option(metavar="N", help="Run at most N robots.")] = None,
     robot_price: Annotated[float, typer.Option(metavar="C", help="Cost of one active robot.")] = 0.0,
-    response_weight: Annotated[
-        float, typer.Option(metavar="C", help="Cost of one unit of mean time from arrival to indexed.")
-    ] = 0.0,
-    obsolete_after: Annotated[
-        float | None,
-        typer.Option(metavar="T", help="Mean time after which a waiting page is obsolete (for --tolerance)."),
-    ] = None,
-    tolerance: Annotated[
-        float | None,
-        typer.Option(
-            metavar="E", help="Also find the smallest capacity within E of an unbounded buffer's cost."
-        ),
-    ] = None,
+    response_weight: ResponseWeight = 0.0,
+    obsolete_after: ObsoleteAfter = None,
+    tolerance: Tolerance = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw into a PNG, SVG or PDF file.")
     ] = None,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from recrawl.papers import Row
 
@@ -66,18 +66,11 @@ def fleet(
 
     Example: recrawl papers fleet --plots figures
     """
-    from recrawl.cli._figures import draw_figures, print_figures
     from recrawl.papers.fleet import rows
     from recrawl.papers.fleet_figures import figures
 
     print_rows("Optimizing the Number of Robots for Web Search Engines", rows(), as_json)
-    if plots is None and as_json:
-        return
-    drawn = figures()
-    if not as_json:
-        print_figures(drawn)
-    if plots is not None:
-        draw_figures(drawn, plots)
+    _show_figures(figures, as_json, plots)
 
 
 @app.command()
@@ -91,14 +84,22 @@ def threshold(
 
     Example: recrawl papers threshold --plots figures
     """
-    from recrawl.cli._figures import draw_figures, print_figures
     from recrawl.papers.threshold import figures, rows
 
     print_rows("Optimal Threshold Control by the Robots of Web Search Engines", rows(), as_json)
+    _show_figures(figures, as_json, plots, prefix="threshold-figure")
+
+
+def _show_figures(
+    figures: Callable[[], Any], as_json: bool, plots: Path | None, prefix: str = "figure"
+) -> None:
+    """Print the figures of a paper as tables, and draw them where that is wanted."""
+    from recrawl.cli._figures import draw_figures, print_figures
+
     if plots is None and as_json:
         return
     drawn = figures()
     if not as_json:
         print_figures(drawn)
     if plots is not None:
-        draw_figures(drawn, plots, prefix="threshold-figure")
+        draw_figures(drawn, plots, prefix=prefix)

@@ -46,46 +46,53 @@ def register(root: typer.Typer) -> None:
     root.command()(plan)
 
 
+Target = Annotated[
+    float | None,
+    typer.Option(metavar="R", help="Find the budget whose best obsolescence is R, from 0 to 1."),
+]
+Split = Annotated[bool, typer.Option("--split", help="Give each robot its own pages instead of one order.")]
+PolicyName = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="windows, golden, index, bracket, due-time, power-of-two, randomised, uniform or proportional.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the plan of every page to a .csv or .parquet file."),
+]
+Accesses = Annotated[
+    int, typer.Option(metavar="N", min=0, help="Print the first N pages of the order, one per line.")
+]
+MeasureAccesses = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Accesses over which a cost without closed form is measured."),
+]
+Curve = Annotated[
+    bool, typer.Option("--curve", help="Add what budgets from 1/16 to 16 times this one would give.")
+]
+AllPages = Annotated[
+    bool, typer.Option("--all-pages", help="List every page in the JSON document, however many there are.")
+]
+
+
 def plan(
     pages: PagesFile,
     access: Access = None,
     budget: Budget = None,
-    target_obsolescence: Annotated[
-        float | None,
-        typer.Option(metavar="R", help="Find the budget whose best obsolescence is R, from 0 to 1."),
-    ] = None,
+    target_obsolescence: Target = None,
     robots: Robots = 1,
-    split: Annotated[
-        bool, typer.Option("--split", help="Give each robot its own pages instead of one order.")
-    ] = False,
-    policy: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="windows, golden, index, bracket, due-time, power-of-two, randomised, uniform or proportional.",
-        ),
-    ] = "windows",
+    split: Split = False,
+    policy: PolicyName = "windows",
     max_interval: MaxInterval = None,
     min_interval: MinInterval = None,
     site_rate: SiteRate = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the plan of every page to a .csv or .parquet file."),
-    ] = None,
-    accesses: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Print the first N pages of the order, one per line.")
-    ] = 0,
-    measure_accesses: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Accesses over which a cost without closed form is measured."),
-    ] = None,
-    curve: Annotated[
-        bool, typer.Option("--curve", help="Add what budgets from 1/16 to 16 times this one would give.")
-    ] = False,
-    all_pages: Annotated[
-        bool,
-        typer.Option("--all-pages", help="List every page in the JSON document, however many there are."),
-    ] = False,
+    out: Out = None,
+    accesses: Accesses = 0,
+    measure_accesses: MeasureAccesses = None,
+    curve: Curve = False,
+    all_pages: AllPages = False,
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
@@ -96,10 +103,7 @@ def plan(
     from recrawl.errors import ConfigError
     from recrawl.tables import read_law, read_pages
 
-    if target_obsolescence is not None and budget is not None:
-        raise ConfigError("--target-obsolescence finds the budget; leave --budget out")
-    if target_obsolescence is None and access is None and budget is None:
-        raise ConfigError("how fast can pages be accessed? Give --access, --budget or --target-obsolescence")
+    _check_budget(target_obsolescence, access, budget)
     check_outputs(pages, out, plot)
     table = read_pages(pages)
     law = None if access is None else read_law(access)
@@ -118,17 +122,30 @@ def plan(
         budget = budget_for(table.pages, target_obsolescence, law, limits).budget
     result = _plan(table, law, budget, robots, policy, limits, measure_accesses)
     if out is not None:
-        write_plan(
-            out,
-            table,
-            frequency=result.frequency,
-            access_rate=result.access_rate,
-            obsolescence=result.page_obsolescence,
-        )
+        _write(out, table, result)
     if plot is not None:
         draw_plan(plot, result, limits)
     points = curve_points(result, limits) if curve else []
     _report(table, result, limits, robots, target_obsolescence, accesses, all_pages, as_json, points)
+
+
+def _check_budget(target: float | None, access: str | None, budget: float | None) -> None:
+    from recrawl.errors import ConfigError
+
+    if target is not None and budget is not None:
+        raise ConfigError("--target-obsolescence finds the budget; leave --budget out")
+    if target is None and access is None and budget is None:
+        raise ConfigError("how fast can pages be accessed? Give --access, --budget or --target-obsolescence")
+
+
+def _write(path: Path, table: PageTable, result: Plan) -> None:
+    write_plan(
+        path,
+        table,
+        frequency=result.frequency,
+        access_rate=result.access_rate,
+        obsolescence=result.page_obsolescence,
+    )
 
 
 def _plan(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from recrawl.engine.engine import Engine
     from recrawl.settings import Settings
+    from recrawl.web.beside import Beside
 
 __all__ = ["register"]
 
@@ -45,7 +46,7 @@ def run(
         str | None, typer.Option(metavar="N/UNIT", help="Most accesses: 5/s, 20000/h, 100000/d.")
     ] = None,
     policy: Annotated[
-        str | None, typer.Option(metavar="NAME", help="optimal, uniform or proportional.")
+        str | None, typer.Option(metavar="NAME", help="optimal, poisson, uniform or proportional.")
     ] = None,
     robots: Annotated[int | None, typer.Option(metavar="N", help="Most robots.")] = None,
     control: Annotated[
@@ -60,6 +61,11 @@ def run(
     exclude: Annotated[
         list[str] | None, typer.Option(metavar="REGEX", help="No pages that match; may be repeated.")
     ] = None,
+    listen: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Address of the control room (default: 127.0.0.1:8717)."),
+    ] = None,
+    no_web: Annotated[bool, typer.Option("--no-web", help="No control room.")] = False,
     lasting: Annotated[
         str | None, typer.Option("--for", metavar="TIME", help="Stop after 60s, 10m, 2h, 1d.")
     ] = None,
@@ -95,6 +101,7 @@ def run(
         "contact": contact,
         "include": tuple(include) if include else None,
         "exclude": tuple(exclude) if exclude else None,
+        "listen": "" if no_web else listen,
     }
     chosen = load_settings({**flags, **parse_flags(settings or [])}, config)
     seconds = None if lasting is None else parse_seconds(lasting, "--for")
@@ -102,7 +109,7 @@ def run(
     logging.basicConfig(
         stream=sys.stderr, level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
-    document, interrupted = asyncio.run(_run(chosen, seconds))
+    document, interrupted = asyncio.run(_run(chosen, seconds, listen is not None))
     if as_json:
         from recrawl.cli._output import print_json
 
@@ -111,22 +118,46 @@ def run(
         raise typer.Exit(130)
 
 
-async def _run(settings: Settings, seconds: float | None) -> tuple[dict[str, Any], bool]:
-    from recrawl.assemble import engine_of
-
+async def _run(settings: Settings, seconds: float | None, explicit: bool) -> tuple[dict[str, Any], bool]:
     stopping = asyncio.Event()
     signals: list[int] = []
-    try:
-        async with engine_of(settings) as engine:
-            with _signals(stopping, signals):
-                async with asyncio.TaskGroup() as group:
-                    work = group.create_task(engine.run(stopping), name="engine")
-                    beside = group.create_task(_beside(engine, stopping, seconds), name="beside")
-                    await work
-                    beside.cancel()
-            return engine.status(running=False), signal.SIGINT in signals
-    except BaseExceptionGroup as group_error:
-        raise _first(group_error) from group_error
+    with _signals(stopping, signals):  # before anything slow is loaded
+        try:
+            document = await _run_engine(settings, stopping, seconds, explicit)
+        except BaseExceptionGroup as group_error:
+            raise _first(group_error) from group_error
+    return document, signal.SIGINT in signals
+
+
+async def _run_engine(
+    settings: Settings, stopping: asyncio.Event, seconds: float | None, explicit: bool
+) -> dict[str, Any]:
+    from recrawl.assemble import engine_of
+
+    async with engine_of(settings) as engine:
+        room = _room(engine, settings, explicit)
+        async with asyncio.TaskGroup() as group:
+            work = group.create_task(engine.run(stopping), name="engine")
+            beside = group.create_task(_beside(engine, stopping, seconds), name="beside")
+            if room is not None:
+                room.start(group)
+            await work
+            beside.cancel()
+            if room is not None:
+                room.stop()
+        return engine.status(running=False)
+
+
+def _room(engine: Engine, settings: Settings, explicit: bool) -> Beside | None:
+    """The control room and the webhook, if they are wanted."""
+    if not settings.listen and not settings.webhook_url:
+        return None
+    from recrawl.web.beside import Beside
+
+    room = Beside(engine, settings, explicit=explicit)
+    for line in room.lines():
+        sys.stderr.write(f"recrawl: {line}\n")
+    return room
 
 
 async def _beside(engine: Engine, stopping: asyncio.Event, seconds: float | None) -> None:

@@ -84,7 +84,8 @@ def _print(document: dict[str, Any]) -> None:
     from rich.text import Text
 
     console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
-    console.print(f"{document['count']:,} pages", markup=False)
+    count = document["count"]
+    console.print(f"{count:,} {'page' if count == 1 else 'pages'}", markup=False)
     now = time.time()
     for hit in document["hits"]:
         console.print()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _SAMPLE = 20_000  # pages that what-if answers are computed from
+_LAW = ("name", "family", "mean", "scv", "samples")
 _QUEUE = (
     ("loss", "loss (per page)"),
     ("obsolete", "obsolete in buffer (per page)"),
@@ -25,6 +27,8 @@ _QUEUE = (
     ("response_time", "response time, s"),
     ("active_robots", "active robots"),
     ("mean_pages", "pages in buffer and indexer"),
+    ("service_time", "service time, s"),
+    ("cost", "cost per second"),
 )
 
 
@@ -46,15 +50,15 @@ def status(data: Data = Path("recrawl-data"), as_json: Json = False) -> None:
 
 async def _collect(store: Store, index: Index) -> dict[str, Any]:
     import json
-    import os
 
     from recrawl.engine.insight import Insight
     from recrawl.engine.records import State
+    from recrawl.engine.status import process_alive
 
     kept = await store.load("status")
     engine = json.loads(kept) if kept is not None else None
     if engine is not None and engine["running"]:
-        engine["running"] = _alive(engine["process"], os)
+        engine["running"] = process_alive(engine["process"])
     revisions, watermark = await store.last_revision(), await index.watermark()
     records: list[PageRecord] = []
     total = 0
@@ -73,29 +77,49 @@ async def _collect(store: Store, index: Index) -> dict[str, Any]:
         **await store.statistics(),
         "uncommitted": revisions - watermark,
         "expected_freshness": fresh / weight if weight > 0 else None,
-        "budget_per_second": insight.budget,
-        "price": insight.price,
+        "budget_per_second": _known(insight.budget, engine, "planned_budget_per_second"),
+        "price": _known(insight.price, engine, "price"),
         "what_if": [
             {"budget_per_second": answer.budget, "freshness_bound": answer.freshness} for answer in answers
         ],
         "engine": engine,
+        "queue_model": await _queue_model(store),
     }
 
 
-def _alive(process: int, os: Any) -> bool:
+def _known(kept: float, engine: dict[str, Any] | None, name: str) -> float | None:
+    """What the engine says of itself while it runs, else what it has kept."""
+    told: float | None = engine.get(name) if engine is not None else None
+    return told if told is not None else None if math.isnan(kept) else kept
+
+
+async def _queue_model(store: Store) -> dict[str, Any] | None:
+    """The index queue as the engine last fitted it, also when it no longer runs."""
+    from recrawl.engine.fitted import KEPT_AS, FittedQueue
+    from recrawl.engine.prospects import laws, thresholds
+    from recrawl.errors import RecrawlError
+
+    kept = await store.load(KEPT_AS)
+    if kept is None:
+        return None
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+        model = FittedQueue.from_bytes(kept)
+        found = [{name: law[name] for name in _LAW} for law in laws(model)]
+    except RecrawlError:  # another version's
+        return None
+    return {
+        "time": model.time,
+        "laws": found,
+        "thresholds": thresholds(model.table),
+        "doubts": list(model.doubts),
+        "access_per_service": model.access_share,
+    }
 
 
 def _print(document: dict[str, Any]) -> None:
     from recrawl.cli._output import print_table, significant
 
-    engine = document["engine"]
+    engine, budget = document["engine"], document["budget_per_second"]
     rows = [
         [
             "pages",
@@ -108,7 +132,7 @@ def _print(document: dict[str, Any]) -> None:
         ],
         ["changes seen", f"{document['changes']:,}"],
         ["expected freshness", _percent(document["expected_freshness"])],
-        ["budget", f"{significant(document['budget_per_second'])}/s"],
+        ["budget", "-" if budget is None else f"{significant(budget)}/s"],
         ["price of an access", significant(document["price"])],
     ]
     for answer in document["what_if"]:
@@ -118,7 +142,11 @@ def _print(document: dict[str, Any]) -> None:
     if engine is None:
         return
     print_table(["engine", ""], _engine_rows(engine), left=2)
-    print_table(["index queue", "measured", "± (95 %)", "predicted"], _queue_rows(engine))
+    head = f"index queue, {engine['queue_arrivals']:,} deliveries"
+    print_table([head, "measured", "± (95 %)", "predicted"], _queue_rows(engine))
+    if document["queue_model"] is not None:
+        laws = _law_rows(document["queue_model"]["laws"])
+        print_table(["fitted", "mean, s", "scv", "samples"], laws)
     for warning in engine["control"]["warnings"]:
         typer.echo(f"recrawl: {warning}", err=True)
 
@@ -132,16 +160,32 @@ def _engine_rows(engine: dict[str, Any]) -> list[list[str]]:
         ["state", f"{state}; ran {span(engine['running_seconds'])}"],
         ["accesses in this run", f"{engine['accesses']:,}, {engine['bytes_received']:,} bytes"],
         ["findings", ", ".join(f"{count:,} {name}" for name, count in engine["findings"].items()) or "none"],
+        ["accesses per second", _pace(engine)],
         ["policy", engine["policy"]],
         ["robots", f"{robots['accessing']} accessing, {robots['active']} active, {robots['most']} at most"],
         ["buffer", f"{buffer['level']} of {buffer['capacity']}"],
-        ["control", f"{engine['control']['control']}; {engine['control']['decision'] or 'no decision'}"],
+        ["control", "; ".join(filter(None, (engine["control"]["control"], engine["control"]["decision"])))],
         ["index delay", f"p50 {span(delay['p50'])}, p99 {span(delay['p99'])}"],
         ["event-loop lag", f"p50 {span(lag['p50'])}, p99 {span(lag['p99'])}"],
     ]
     if engine["leases_ended"]:
         rows.append(["leases that ended", f"{engine['leases_ended']:,}"])
     return rows
+
+
+def _pace(engine: dict[str, Any]) -> str:
+    """How much of the budget is used, and what holds it back."""
+    from recrawl.cli._output import significant
+
+    rate = engine["accesses"] / max(engine["running_seconds"], 1e-9)
+    budget = engine["budget_per_second"]
+    text = significant(rate, 3) + (f" of a budget of {significant(budget, 3)}" if budget else ", no budget")
+    sites = engine["sites_at_ceiling"]
+    if not sites:
+        return text
+    return (
+        f"{text}; {sites} {'site is' if sites == 1 else 'sites are'} at the polite rate (min_delay_seconds)"
+    )
 
 
 def _queue_rows(engine: dict[str, Any]) -> list[list[str]]:
@@ -156,6 +200,21 @@ def _queue_rows(engine: dict[str, Any]) -> list[list[str]]:
             significant(predicted.get(name), 4),
         ]
         for name, label in _QUEUE
+        if name in engine["queue"] and (name != "cost" or engine["budget_per_second"] is None)
+    ]
+
+
+def _law_rows(laws: list[dict[str, Any]]) -> list[list[str]]:
+    from recrawl.cli._output import significant
+
+    return [
+        [
+            f"{law['name']} ({law['family']})",
+            significant(law["mean"], 4),
+            significant(law["scv"], 3),
+            f"{law['samples']:,}",
+        ]
+        for law in laws
     ]
 
 

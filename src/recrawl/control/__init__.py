@@ -13,6 +13,7 @@ from recrawl.control.bounds import (
 )
 from recrawl.control.constrained import Constrained, Limits, Tradeoff, best_within, pareto_front
 from recrawl.control.evaluate import Evaluator
+from recrawl.control.finishing import finishing_phases, finishing_robots, switched_at_once
 from recrawl.control.measures import Measures, Solved, measure
 from recrawl.control.model import Costs, Mode, Model, Policy, modes_of, phase_type_of
 from recrawl.control.policies import Combination, Optimum, best_thresholds, cost_curve
@@ -37,9 +38,12 @@ __all__ = [
     "best_thresholds",
     "best_within",
     "cost_curve",
+    "finishing_phases",
+    "finishing_robots",
     "measure",
     "modes_of",
     "near_queue_length",
     "pareto_front",
     "phase_type_of",
+    "switched_at_once",
 ]

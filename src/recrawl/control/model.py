@@ -52,14 +52,17 @@ class Costs:
 
 @dataclass(frozen=True)
 class Mode:
-    """How pages arrive while a given number of robots is active."""
+    """How pages arrive while a given number of robots is active.
+
+    None may be active too (`control.finishing`): then next to nothing arrives.
+    """
 
     robots: int
     arrivals: Bmap
 
     def __post_init__(self) -> None:
-        if isinstance(self.robots, bool) or int(self.robots) != self.robots or self.robots < 1:
-            raise InvalidModel(f"mode.robots must be a whole number from 1, not {self.robots}")
+        if isinstance(self.robots, bool) or int(self.robots) != self.robots or self.robots < 0:
+            raise InvalidModel(f"mode.robots must be a whole number from 0, not {self.robots}")
 
 
 @dataclass(frozen=True)

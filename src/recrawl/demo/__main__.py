@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import csv
 import sys
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 
 from recrawl.demo import TROUBLES, DemoOptions, DemoWeb
+from recrawl.demo.histories import read_changes
 from recrawl.errors import ConfigError, RecrawlError
 
 
@@ -21,31 +21,34 @@ def _parser() -> argparse.ArgumentParser:
         description="Local sites whose pages change at known rates.",
         epilog="Example: python -m recrawl.demo --sites 3 --pages-per-site 500 --speed 600 --port 8800 --troubles all",
     )
-    for name in ("sites", "pages_per_site", "seed", "page_bytes", "links_per_page"):
+    for name in ("sites", "pages_per_site", "seed", "page_bytes", "links_per_page", "pages_per_directory"):
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=getattr(defaults, name))
-    for name in ("mean_rate_per_second", "log_sd", "speed", "delay_seconds", "crawl_delay_seconds"):
+    for name in (
+        "mean_rate_per_second",
+        "log_sd",
+        "speed",
+        "delay_seconds",
+        "crawl_delay_seconds",
+        "edited_share",
+        "edit_probability",
+    ):
         parser.add_argument(f"--{name.replace('_', '-')}", type=float, default=getattr(defaults, name))
+    parser.add_argument(
+        "--delay-law", default="", help="law of a delay before each answer, such as exponential:0.1"
+    )
+    parser.add_argument("--even", action="store_true", help="rates spread evenly over their law")
     parser.add_argument("--exclusion", default=defaults.exclusion, help="what robots.txt is like")
     parser.add_argument("--troubles", default="", help=f"all, or some of: {', '.join(TROUBLES)}")
     parser.add_argument(
         "--port", type=int, default=8800, help="of the first site; the others follow (0: free ones)"
     )
     parser.add_argument(
-        "--history", type=Path, help="CSV without header: seconds, page number; instead of random changes"
+        "--history",
+        type=Path,
+        help="changes to replay: a CSV without header (seconds, page number), or NAME of NAME.pages.csv and "
+        "NAME.events.csv, which also says how many pages there are",
     )
     return parser
-
-
-def _history(path: Path) -> list[tuple[float, int | str]]:
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return [
-                (float(row[0]), int(row[1]) if row[1].isdecimal() else row[1])
-                for row in csv.reader(file)
-                if row
-            ]
-    except (OSError, ValueError, IndexError) as error:
-        raise ConfigError(f"{path}: {error}") from None
 
 
 async def _serve(arguments: argparse.Namespace) -> None:
@@ -53,8 +56,12 @@ async def _serve(arguments: argparse.Namespace) -> None:
     values = {name: value for name, value in vars(arguments).items() if name in names}
     wanted = arguments.troubles
     values["troubles"] = tuple(TROUBLES) if wanted == "all" else tuple(filter(None, wanted.split(",")))
+    history = None
+    if arguments.history:
+        history, pages = read_changes(arguments.history)
+        if pages is not None:
+            values |= {"sites": 1, "pages_per_site": pages}
     options = DemoOptions(**values)
-    history = _history(arguments.history) if arguments.history else None
     ports = [arguments.port + n if arguments.port else 0 for n in range(options.sites)]
     async with DemoWeb(options, history=history, ports=ports) as demo:
         for seed in demo.seeds:

@@ -7,21 +7,20 @@ from random import Random
 
 __all__ = ["links_of", "page_html", "page_number", "page_path", "word_of"]
 
-_GROUP = 50  # pages in a directory
 _VARIANTS = 64  # of filling text, shared by all pages: a million pages need no memory of their own
 _SYLLABLES = tuple("bakelimonurasetivozudafegihojulameniporusatevi"[i : i + 2] for i in range(0, 46, 2))
 
 
-def page_path(number: int) -> str:
-    """Where a site keeps a page; page 0 is its front page.
+def page_path(number: int, directory: int = 50) -> str:
+    """Where a site keeps a page, so many in each directory; page 0 is its front page.
 
     >>> page_path(0), page_path(123)
     ('/', '/2/123.html')
     """
-    return f"/{number // _GROUP}/{number}.html" if number else "/"
+    return f"/{number // directory}/{number}.html" if number else "/"
 
 
-def page_number(path: str) -> int | None:
+def page_number(path: str, directory: int = 50) -> int | None:
     """The page at a path, or None."""
     if path == "/":
         return 0
@@ -30,7 +29,7 @@ def page_number(path: str) -> int | None:
     if not (name.endswith(".html") and digits.isdecimal() and digits.isascii() and len(digits) < 10):
         return None
     number = int(digits)
-    return number if page_path(number) == path else None
+    return number if page_path(number, directory) == path else None
 
 
 def word_of(number: int) -> str:
@@ -46,7 +45,7 @@ def word_of(number: int) -> str:
     return word
 
 
-@lru_cache(maxsize=_VARIANTS)
+@lru_cache(maxsize=16 * _VARIANTS)
 def _filling(variant: int, size: int) -> bytes:
     random = Random(variant)
     pieces: list[str] = []
@@ -73,6 +72,12 @@ def links_of(number: int, pages: int, count: int) -> list[int]:
     return list(dict.fromkeys([*children, (number - 1) // width if number else 0, *others]))
 
 
+@lru_cache(maxsize=4096)
+def _link_items(number: int, pages: int, links: int, directory: int) -> str:
+    numbers = links_of(number, pages, links)
+    return "".join(f'<li><a href="{page_path(n, directory)}">{word_of(n)}</a></li>' for n in numbers)
+
+
 def page_html(
     *,
     site: int,
@@ -83,12 +88,11 @@ def page_html(
     size: int,
     now: float | None,
     extra: str = "",
+    directory: int = 50,
 ) -> bytes:
     """A page, of about `size` bytes. `now`: what changes at every access, outside the main content."""
     title = f"{word_of(number)} {number}, site {site}"
-    items = "".join(
-        f'<li><a href="{page_path(n)}">{word_of(n)}</a></li>' for n in links_of(number, pages, links)
-    )
+    items = _link_items(number, pages, links, directory)
     advertisement = f'<aside class="ad">offer {hash((number, now)) % 1000}</aside>' if now is not None else ""
     clock = f"<p>served at {now:.3f}</p>" if now is not None else ""
     head = (

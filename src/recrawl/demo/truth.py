@@ -1,7 +1,8 @@
 """When each page changes, and what that makes of a set of copies.
 
 Times are the clock's seconds. A page's changes are drawn as they are needed, each page from a random stream of its own:
-they depend on the seed alone, not on who asks when.
+they depend on the seed alone, not on who asks when. Pages of a directory that is edited as a whole share the stream of
+their directory: each edit touches each of them with some probability.
 """
 
 from __future__ import annotations
@@ -20,9 +21,14 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["Truth", "poisson_truth", "replay_truth"]
+__all__ = ["Directory", "Truth", "poisson_truth", "replay_truth"]
 
 _DRAWN_AT_ONCE = 32
+
+
+def _more(drawn: int) -> int:
+    """How many to draw after so many: a growing share, so that a long life costs no more per change."""
+    return max(_DRAWN_AT_ONCE, drawn // 4)
 
 
 class _Poisson:
@@ -31,6 +37,7 @@ class _Poisson:
     def __init__(self, rate: float, start: float, seed: Sequence[int]) -> None:
         self._rate = rate
         self._last = start
+        self._drawn = 0
         self._random = np.random.default_rng(seed) if rate > 0 else None
         self._times = np.empty(0)
 
@@ -40,12 +47,90 @@ class _Poisson:
             return self._times
         pieces = [self._times]
         while self._last <= time:
-            more = self._last + np.cumsum(self._random.exponential(1 / self._rate, _DRAWN_AT_ONCE))
+            more = self._last + np.cumsum(self._random.exponential(1 / self._rate, _more(self._drawn)))
             self._last = float(more[-1])
+            self._drawn += len(more)
             pieces.append(more)
         if len(pieces) > 1:
             self._times = np.concatenate(pieces)
         return self._times
+
+    def after(self, time: float) -> float:
+        """The first change after `time`; infinity when there is none."""
+        return _first_after(self.until(time), time)
+
+
+@dataclass(frozen=True)
+class Directory:
+    """Pages (by number) that are edited together: `edits_per_second`, each touching each page with `probability`."""
+
+    pages: tuple[int, ...]
+    edits_per_second: float
+    probability: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.probability <= 1:
+            raise InvalidModel(f"probability: {self.probability}; must be above 0 and at most 1")
+        if not 0 <= self.edits_per_second < float("inf"):
+            raise InvalidModel(f"edits_per_second: {self.edits_per_second}; must be 0 or more")
+
+    @property
+    def rate(self) -> float:
+        """Changes per second of each page: edits that touch it are a Poisson process too."""
+        return self.edits_per_second * self.probability
+
+
+class _Edits:
+    """Edits of a directory: when, and which of its pages each touches."""
+
+    def __init__(self, directory: Directory, start: float, seed: Sequence[int]) -> None:
+        self._directory = directory
+        self._last = start
+        self._drawn = 0
+        self._random = np.random.default_rng(seed)
+        self._times: list[list[Floats]] = [[] for _ in directory.pages]
+
+    def until(self, place: int, time: float) -> list[Floats]:
+        """Change times of a page of the directory up to `time` and perhaps later, in pieces."""
+        directory = self._directory
+        while self._last <= time and directory.edits_per_second > 0:
+            count = _more(self._drawn)
+            edits = self._last + np.cumsum(self._random.exponential(1 / directory.edits_per_second, count))
+            touched = self._random.random((count, len(directory.pages))) < directory.probability
+            for page, times in enumerate(self._times):
+                times.append(edits[touched[:, page]])
+            self._last = float(edits[-1])
+            self._drawn += count
+        return self._times[place]
+
+    @property
+    def ends(self) -> float:
+        """Edits are drawn up to here; infinite: there are none at all."""
+        return self._last if self._directory.edits_per_second > 0 else float("inf")
+
+
+class _Edited:
+    """Change times of one page of a directory that is edited as a whole."""
+
+    def __init__(self, edits: _Edits, place: int) -> None:
+        self._edits, self._place = edits, place
+        self._times = np.empty(0)
+        self._pieces = 0
+
+    def until(self, time: float) -> Floats:
+        pieces = self._edits.until(self._place, time)
+        if len(pieces) > self._pieces:
+            self._times = np.concatenate([self._times, *pieces[self._pieces :]])
+            self._pieces = len(pieces)
+        return self._times
+
+    def after(self, time: float) -> float:
+        """The first change after `time`: further edits are drawn until one touches the page."""
+        while (found := _first_after(self.until(time), time)) == float("inf"):
+            if self._edits.ends == float("inf"):
+                break
+            self.until(self._edits.ends)
+        return found
 
 
 class _Fixed:
@@ -57,6 +142,18 @@ class _Fixed:
     def until(self, time: float) -> Floats:  # noqa: ARG002
         return self._times
 
+    def after(self, time: float) -> float:
+        """The first change after `time`; infinity when there is none."""
+        return _first_after(self._times, time)
+
+
+def _first_after(times: Floats, time: float) -> float:
+    place = int(np.searchsorted(times, time, side="right"))
+    return float(times[place]) if place < len(times) else float("inf")
+
+
+_Process = _Poisson | _Edited | _Fixed
+
 
 @dataclass
 class Truth:
@@ -65,10 +162,11 @@ class Truth:
     `rates` are changes per second of the clock (after speed); for a replayed history its mean over the history.
     """
 
-    pages: list[_Poisson] | list[_Fixed]
+    pages: Sequence[_Process]
     rates: Floats
     start: float
     urls: list[str]
+    directories: tuple[Directory, ...] = ()  # edited as a whole
 
     def __post_init__(self) -> None:
         self.number = {url: number for number, url in enumerate(self.urls)}
@@ -87,6 +185,10 @@ class Truth:
         """The time of the latest change; the start when there was none."""
         version = self.version(page, time)
         return float(self._process(page).until(time)[version - 1]) if version else self.start
+
+    def next_change(self, page: int | str, time: float) -> float:
+        """The time of the first change after `time`; infinity when there is none."""
+        return self._process(page).after(time)
 
     def rate(self, url: str) -> float:
         """Changes per second of a page."""
@@ -142,17 +244,36 @@ class Truth:
         before = min(max(float(ends[0]), since), until) - since
         return before + float(np.clip(spans, 0.0, None).sum())
 
-    def _process(self, page: int | str) -> _Poisson | _Fixed:
+    def _process(self, page: int | str) -> _Process:
         return self.pages[self.number[page] if isinstance(page, str) else page]
 
 
-def poisson_truth(rates: Floats, urls: list[str], *, start: float = 0.0, seed: int = 1) -> Truth:
-    """Each page a Poisson process of its rate, from `start` on."""
-    values = np.asarray(rates, dtype=float)
+def poisson_truth(
+    rates: Floats,
+    urls: list[str],
+    *,
+    start: float = 0.0,
+    seed: int = 1,
+    directories: Sequence[Directory] = (),
+) -> Truth:
+    """Each page a Poisson process of its rate, from `start` on; pages of `directories` by the edits of theirs.
+
+    >>> truth = poisson_truth([0.0, 0.0, 2.0], ["a", "b", "c"], directories=[Directory((0, 1), 4.0, 0.5)])
+    >>> truth.rates.tolist()
+    [2.0, 2.0, 2.0]
+    """
+    values = np.array(rates, dtype=float)
     if len(values) != len(urls) or not np.all(np.isfinite(values)) or np.any(values < 0):
         raise InvalidModel("rates: one for each page, finite and not negative")
-    pages = [_Poisson(float(rate), start, (seed, number)) for number, rate in enumerate(values)]
-    return Truth(pages, values, start, urls)
+    pages: list[_Process] = [
+        _Poisson(float(rate), start, (seed, number)) for number, rate in enumerate(values)
+    ]
+    for place, directory in enumerate(directories):
+        edits = _Edits(directory, start, (seed, place, 1))
+        for member, number in enumerate(directory.pages):
+            pages[number] = _Edited(edits, member)
+            values[number] = directory.rate
+    return Truth(pages, values, start, urls, tuple(directories))
 
 
 def replay_truth(

@@ -14,8 +14,10 @@ from aiohttp import web
 
 from recrawl.demo.options import DemoOptions
 from recrawl.demo.pages import page_html, page_number, page_path
+from recrawl.demo.rates import drawn_rates
 from recrawl.demo.troubles import TROUBLES, trouble_path
 from recrawl.demo.truth import Truth, poisson_truth, replay_truth
+from recrawl.laws import parse_law
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -66,6 +68,8 @@ class DemoWeb:
         self.gone: set[str] = set()  # URLs of pages that were removed
         self.sessions = 0
         self.closing = asyncio.Event()
+        self._delay = parse_law(self.options.delay_law) if self.options.delay_law else None
+        self._chance = np.random.default_rng((self.options.seed, 1, 0))
         self._history = history
         self._wanted_ports = ports or []
         self._runner: web.AppRunner | None = None
@@ -78,7 +82,10 @@ class DemoWeb:
 
     def url(self, number: int, site: int = 0) -> str:
         """URL of a page."""
-        return f"http://{_HOST}:{self.ports[site]}{page_path(number)}"
+        return f"http://{_HOST}:{self.ports[site]}{self._path(number)}"
+
+    def _path(self, number: int) -> str:
+        return page_path(number, self.options.pages_per_directory)
 
     def trouble(self, name: str, tail: str = "", site: int = 0) -> str:
         """URL of a trouble."""
@@ -121,11 +128,8 @@ class DemoWeb:
                 (t, urls[p] if isinstance(p, int) else f"{self.seeds[0][:-1]}{p}") for t, p in self._history
             )
             return replay_truth(named, urls, start=start, speed=options.speed)
-        random = np.random.default_rng((options.seed, 0, 0))
-        shapes = random.lognormal(-(options.log_sd**2) / 2, options.log_sd, len(urls))
-        return poisson_truth(
-            shapes * options.mean_rate_per_second * options.speed, urls, start=start, seed=options.seed
-        )
+        rates, directories = drawn_rates(options)
+        return poisson_truth(rates, urls, start=start, seed=options.seed, directories=directories)
 
     def _arrive(self, request: web.Request) -> tuple[int, int]:
         """The port and the number of the site that was asked."""
@@ -140,7 +144,9 @@ class DemoWeb:
         port, site = self._arrive(request)
         if self.options.delay_seconds:
             await asyncio.sleep(self.options.delay_seconds)
-        number = page_number(request.rel_url.raw_path)
+        if self._delay is not None:
+            await asyncio.sleep(float(self._delay.sample(self._chance, 1)[0]))
+        number = page_number(request.rel_url.raw_path, self.options.pages_per_directory)
         url = f"http://{_HOST}:{port}{request.path}"
         if site in self.down:
             return self._answer(web.Response(status=503))
@@ -150,7 +156,8 @@ class DemoWeb:
         page = site * self.options.pages_per_site + number
         version = self.truth.version(page, now)
         headers = self._validators(page, version, now)
-        self.served.setdefault(url, []).append(now)
+        if self.options.remember:
+            self.served.setdefault(url, []).append(now)
         if self._is_current(request, headers):
             return self._answer(web.Response(status=304, headers=headers))
         body = page_html(
@@ -162,6 +169,7 @@ class DemoWeb:
             size=self.options.page_bytes,
             now=now if self.options.volatile else None,
             extra=self._trouble_links() if number == 0 else "",
+            directory=self.options.pages_per_directory,
         )
         response = web.Response(body=body, content_type="text/html", charset="utf-8", headers=headers)
         if self.options.compress:
@@ -251,7 +259,7 @@ class DemoWeb:
             changed = self.truth.last_change(site * pages + number, now)
             stamp = system_time.strftime("%Y-%m-%dT%H:%M:%SZ", system_time.gmtime(changed))
             lastmod = f"<lastmod>{stamp}</lastmod>" if self.options.lastmod else ""
-            items.append(f"<url><loc>{root}{page_path(number)}</loc>{lastmod}</url>")
+            items.append(f"<url><loc>{root}{self._path(number)}</loc>{lastmod}</url>")
         body = gzip.compress(_xml("urlset", items).encode(), 1)
         return self._answer(web.Response(body=body, content_type="application/gzip"))
 

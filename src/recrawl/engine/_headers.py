@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from importlib.util import find_spec
 
 __all__ = ["is_readable", "media_type", "parse_date", "parse_retry_after"]
@@ -16,6 +17,7 @@ _HAS_PDF = find_spec("pypdf") is not None
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
 
 
+@lru_cache(maxsize=1024)
 def media_type(header: str) -> tuple[str, str | None]:
     """Type and charset of a Content-Type.
 
@@ -32,6 +34,7 @@ def is_readable(kind: str) -> bool:
     return not kind or kind in HTML or kind in TEXT or (kind in PDF and _HAS_PDF)
 
 
+@lru_cache(maxsize=4096)  # pages written together, and the time of the answer, have the same dates
 def parse_date(text: str) -> float | None:
     """Seconds since 1970 of an HTTP date, or None.
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Admission", "Conclusions", "Patience"]
 
+_REMEMBERED = 65_536  # mentions, some 20 MB
+
 
 class Admission(Protocol):
     """Which pages belong to the run."""
@@ -21,10 +23,22 @@ class Admission(Protocol):
         """Whether a page, so many links from a seed, belongs to the run and is no trap."""
 
     def note(self, url: str) -> None:
-        """A page that was admitted by an earlier run counts too."""
+        """A page that was admitted by an earlier run counts too, once all of them are `noted`."""
+
+    def noted(self) -> None:
+        """All pages of earlier runs were counted."""
+
+    def kept(self) -> bytes:
+        """What `restore` needs to bound pages as before."""
+
+    def restore(self, kept: bytes) -> None:
+        """Go on from what an earlier run kept."""
 
     def site_of(self, url: str) -> str:
         """The site of a page."""
+
+    def weight_of(self, url: str) -> float | None:
+        """The weight that was given to a page that is not known yet."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +58,10 @@ class Conclusions:
         self._admission = admission
         self._politeness = politeness
         self._patience = patience or Patience()
+        # Most links of a site lead to the same pages. The store looks at depth and time of unknown pages only, so that
+        # the first mention does for all, by depth.
+        self._mentions: dict[int, dict[str, NewPage]] = {}
+        self._mentioned = 0
 
     def without_page(self, access: Access, page: PageRecord) -> Finding:
         """The access brought no news of the page: busy, failed or refused. It keeps its state and is tried again."""
@@ -80,6 +98,10 @@ class Conclusions:
         if canonical is not None and canonical != page.url and self._admission.admits(canonical, page.depth):
             return self._moved(access, page, canonical)
         changed = content.digest != page.digest
+        if (
+            not content.text.strip()
+        ):  # nothing is the same as nothing: such pages are not copies of one another
+            same_as = None
         state = State.KNOWN if same_as is None else State.DUPLICATE
         return Finding(
             access, state, changed, content, duplicate_of=same_as, found=self._links(access, page, content)
@@ -89,7 +111,8 @@ class Conclusions:
         """The page is another one now: that one is found, this one is looked at rarely."""
         if not self._admission.admits(target, page.depth):
             return Finding(access, State.EXCLUDED, page.digest is not None)
-        found = NewPage(target, self._admission.site_of(target), page.depth, access.ended)
+        site, weight = self._admission.site_of(target), self._admission.weight_of(target)
+        found = NewPage(target, site, page.depth, access.ended, weight)
         return Finding(
             access,
             State.DUPLICATE,
@@ -101,10 +124,24 @@ class Conclusions:
 
     def _links(self, access: Access, page: PageRecord, content: Content) -> tuple[NewPage, ...]:
         depth = page.depth + 1
-        admission = self._admission
-        targets = dict.fromkeys(link.url for link in content.links if link.follow and link.url != page.url)
-        return tuple(
-            NewPage(url, admission.site_of(url), depth, access.ended)
-            for url in targets
-            if admission.admits(url, depth)
-        )
+        known = self._mentions.setdefault(depth, {})
+        targets = dict.fromkeys([link.url for link in content.links if link.follow])
+        targets.pop(page.url, None)
+        found = []
+        for url in targets:
+            mention = known.get(url)
+            if mention is None:
+                if not self._admission.admits(url, depth):
+                    continue
+                site, weight = self._admission.site_of(url), self._admission.weight_of(url)
+                mention = known[url] = NewPage(url, site, depth, access.ended)
+                if weight is not None:  # told once, with the mention that makes the page known
+                    mention = NewPage(url, site, depth, access.ended, weight)
+                self._count_mention()
+            found.append(mention)
+        return tuple(found)
+
+    def _count_mention(self) -> None:
+        self._mentioned += 1
+        if self._mentioned > _REMEMBERED:
+            self._mentions, self._mentioned = {}, 0

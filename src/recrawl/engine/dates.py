@@ -36,7 +36,7 @@ class Dates:
         self._recent: Counter[int] = Counter()
 
     def judge(
-        self, sites: NDArray[np.int64], dates: NDArray[np.float64], ended: NDArray[np.float64]
+        self, sites: NDArray[np.integer], dates: NDArray[np.float64], ended: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
         """Note dates of accesses (NaN: none); which of them to believe."""
         believed = np.zeros(sites.size, dtype=np.bool_)

@@ -10,27 +10,32 @@ import asyncio
 import json
 import logging
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recrawl.engine.automatic import Log
+from recrawl.engine.actions import Actions, Pauses
 from recrawl.engine.conclude import Conclusions
-from recrawl.engine.control_loop import Controller, fixed, guarded, switched
+from recrawl.engine.control_loop import Controller, chosen_table, described, switched, table_of
+from recrawl.engine.fitted import KEPT_AS, Conditions
 from recrawl.engine.follower import Follower
 from recrawl.engine.indexer import Indexer
 from recrawl.engine.measures import Measures
 from recrawl.engine.pace import Pace
 from recrawl.engine.queue import IndexQueue
+from recrawl.engine.queue_log import Log
 from recrawl.engine.records import Outcome
 from recrawl.engine.robots import Robots
+from recrawl.engine.sampling import Sampler
 from recrawl.engine.scheduler import Scheduler
 from recrawl.engine.tuning import Tuning
 from recrawl.engine.waiting import wait_until_set
+from recrawl.engine.warm import warm_kernels, warm_up
 from recrawl.errors import AccessError, InvalidModel
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from recrawl.engine.parts import Behaviour, World
     from recrawl.engine.records import Access, NewPage, PageRecord
@@ -40,6 +45,10 @@ __all__ = ["Engine"]
 _log = logging.getLogger(__name__)
 _LAG_SECONDS = 0.5
 _PLANNED_FIRST = 20_000
+_SAMPLE_SECONDS = 2.0  # between two samples of the history
+_CLOCK_SECONDS = 1.0  # between two looks at the clock on the wall
+_SET_BACK = 2.0  # seconds that it may lose against the steady one; more, and it was set back
+_LEASE_NOTE_SECONDS = 1.0  # between two notes to the store of what is handed out
 _LOOK_SECONDS = 0.2  # between two questions whether a plan is wanted
 
 
@@ -50,8 +59,9 @@ class Engine:
         self.world, self.behaviour = world, behaviour
         clock = world.clock
         self.measures = Measures(clock)
-        pace = Pace(math.inf if behaviour.budget is None else behaviour.budget, clock.monotonic())
-        self.scheduler = Scheduler(clock, world.politeness, pace, behaviour.scheduler)
+        self.pace = Pace(math.inf if behaviour.budget is None else behaviour.budget, clock.monotonic())
+        pauses = Pauses(world.politeness, clock)
+        self.scheduler = Scheduler(clock, pauses, self.pace, behaviour.scheduler)
         self.queue = IndexQueue(
             world.buffer, clock, self.measures, self._returned,
             behaviour.obsolete_after, behaviour.deterministic, behaviour.seed,
@@ -72,30 +82,62 @@ class Engine:
         self.controller = Controller(
             self.robots, self.queue, self.measures, self._table(), self.log, behaviour.budget is not None
         )
-        self.tuning = Tuning(self.controller, self.log, self.measures, behaviour, world.buffer.capacity)
+        self.tuning = Tuning(
+            self.controller, self.log, self.measures, self._conditions(), behaviour.control, world.fitter
+        )
         self.indexer.on_record = self.follower.note
         self.indexer.on_service = self.log.served
         self._helpers_stop = asyncio.Event()
+        self._clock_offset = clock.time() - clock.monotonic()
         self._planned_at = (clock.monotonic(), 0)
         self._sampled_at = self._plan_ended = -math.inf
         self._plan_took = 0.0
-        self.freshness_seconds = 0.0  # integral of the expected freshness over time
-        self._freshness: tuple[float, float] | None = None
+        self._planning = asyncio.Lock()
+        self._saved = False
+        self.expected_freshness = math.nan  # of the copies, by what is believed, at the latest sample
         self._hopeless: dict[str, str] = {}
         self._discovered = self._known_before = False
         self.indexer.on_access = self.robots.on_access = self._tried
         self.replayed = 0
         self.running = False
+        self.sampler = Sampler(self)
+        self.actions = Actions(self, pauses)
 
     def _table(self) -> tuple[int, ...]:
         behaviour, capacity = self.behaviour, self.world.buffer.capacity
         if behaviour.policy is not None:
             return switched(behaviour.policy, capacity)
-        if behaviour.control == "auto":  # a start that shows how deliveries grow with the robots
-            return tuple(max(1, number) for number in guarded(behaviour.robots, capacity))
-        if behaviour.control == "guarded" or behaviour.budget is not None:
-            return guarded(behaviour.robots, capacity)
-        return fixed(behaviour.robots, capacity)
+        return table_of(behaviour.control, behaviour.robots, capacity, behaviour.budget is not None)
+
+    def _conditions(self) -> Conditions:
+        behaviour = self.behaviour
+        return Conditions(
+            self.world.buffer.capacity, behaviour.robots, behaviour.fewest_robots, behaviour.obsolete_after,
+            behaviour.deterministic, behaviour.costs,
+        )  # fmt: skip
+
+    def switch_control(
+        self,
+        control: str,
+        *,
+        robots: int | None = None,
+        modes: Sequence[int] = (),
+        thresholds: Sequence[int] = (),
+    ) -> None:
+        """Decide the number of active robots in another way from now on: at any moment, in the loop's thread.
+
+        `fixed` takes a number of robots, `thresholds` modes and thresholds; `guarded` and `auto` take nothing. A
+        ConfigError says what is wrong; then nothing has changed.
+        """
+        table = chosen_table(
+            control, robots, tuple(modes), tuple(thresholds), self.behaviour.robots, self.world.buffer.capacity,
+            self.behaviour.budget is not None,
+        )  # fmt: skip
+        if control in ("thresholds", "auto") and self.indexer.batch > 1:
+            self.indexer.batch = 1
+            self.log.clear()
+        self.tuning.switch(control, described(table))
+        self.controller.use(table)
 
     # Life.
 
@@ -111,6 +153,7 @@ class Engine:
                     self._start_helpers(helpers)
                     await self._run_robots(stopping)
                     self._helpers_stop.set()
+                    self.tuning.stop()
                 self.queue.close()
                 middle.create_task(self._cancel_late([indexer]), name="grace")
             self.follower.close()
@@ -120,22 +163,32 @@ class Engine:
     async def _start(self) -> None:
         if self.behaviour.warm:
             await asyncio.to_thread(warm_kernels)
+            await warm_up(self.world.clock, self.world.politeness, self.behaviour.scheduler)
         self.replayed = await self.follower.catch_up()
         await self._load()
-        self.scheduler.order_by_last_access()
+        self.scheduler.order_pages()
         if 0 < len(self.scheduler) <= _PLANNED_FIRST:  # for more, robots need not wait
-            await self._replan()
-        self.measures.restart()
+            await self.replan()
         self.controller.attach()
+        self.measures.restart()
+        self.sampler.begin()
         self.running = True
 
     async def _load(self) -> None:
-        prior = await self.world.store.load("prior")
-        if prior is not None:
-            self.scheduler.restore_prior(prior)
+        await self.actions.restore()
+        store = self.world.store
+        values = {name: await store.load(name) for name in ("prior", "clocks", "announcements")}
+        kept = {name: value for name, value in values.items() if value is not None}
+        pages = (await store.statistics())["pages"]["known"]
+        self.scheduler.restore(kept, pages, self.behaviour.budget or self.scheduler.plan.budget)
+        bounds = await self.world.store.load("bounds")
+        if bounds is not None:
+            self.world.admission.restore(bounds)
         async for columns in self.world.store.scan():
             self.scheduler.load(columns)
             await asyncio.sleep(0)
+        if "announcements" in kept:
+            self.scheduler.announcements.restore(kept["announcements"], self.scheduler.table.site_numbers)
         self._known_before = bool(np.isfinite(self.scheduler.table.last).any())
 
     async def _run_robots(self, stopping: asyncio.Event) -> None:
@@ -172,24 +225,42 @@ class Engine:
         )
         group.create_task(every(behaviour.status_seconds, self._note_status), name="status")
         group.create_task(every(60.0, self._save), name="saver")
+        group.create_task(every(_SAMPLE_SECONDS, self.sampler.note), name="history")
+        group.create_task(every(_LEASE_NOTE_SECONDS, self._note_leases), name="leases")
+        group.create_task(every(_CLOCK_SECONDS, self._watch_clock), name="clock")
         group.create_task(self._measure_lag(), name="lag")
         group.create_task(self._note_known(list(self.scheduler.table.slot)), name="known pages")
         group.create_task(self._discover(), name="discovery")
-        if behaviour.budget is None and behaviour.batch == 1:
-            group.create_task(every(1.0, self.tuning.consider), name="tuning")
+        if behaviour.budget is None:
+            group.create_task(every(1.0, self._tune), name="tuning")
+
+    async def _tune(self) -> None:
+        """Predict, and with `auto` decide; keep what was fitted for those who look beside the engine."""
+        if self.indexer.batch == 1 and await self.tuning.consider() and self.tuning.fitted is not None:
+            await self.world.store.save(KEPT_AS, self.tuning.fitted.to_bytes())
 
     async def _every(self, seconds: float, what: Callable[[], Awaitable[object]]) -> None:
         while not await wait_until_set(self._helpers_stop, self.world.clock, seconds):
             await what()
 
+    async def _watch_clock(self) -> None:
+        """A clock that was set back must not make accesses of the past look as if they lay ahead."""
+        clock = self.world.clock
+        offset = clock.time() - clock.monotonic()
+        shift, self._clock_offset = offset - self._clock_offset, offset
+        if shift < -_SET_BACK:
+            _log.warning("the clock was set back by %.0f s; times of accesses are set back with it", -shift)
+            self.scheduler.shift_times(shift)
+
     async def _note_known(self, urls: list[str]) -> None:
         """Let pages of earlier runs count for the bounds against traps, a few at a time."""
         for place, url in enumerate(urls):
             self.world.admission.note(url)
-            if place % 1000 == 999:
+            if place % 100 == 99:
                 await asyncio.sleep(0)
                 if self._helpers_stop.is_set():
                     return
+        self.world.admission.noted()
 
     async def _measure_lag(self) -> None:
         # Real time on purpose: it is the event loop that is measured.
@@ -220,7 +291,16 @@ class Engine:
         wanted += [page for page in pages if page.url not in known][: max(room, 0)]
         if len(wanted) < len(pages):
             self.measures.findings["over_max_pages"] += len(pages) - len(wanted)
-        return self.scheduler.add(await self.world.store.add(wanted))
+        added = self.scheduler.add(await self.world.store.add(wanted))
+        for page in wanted:
+            if page.weight is not None:
+                self.scheduler.set_weight(page.url, page.weight)
+        self.scheduler.announce(wanted)
+        return added
+
+    def signal(self, url: str, when: float | None = None) -> bool:
+        """Somebody says that a page has changed, at `when` or just now: it is due at once. Whether that is news."""
+        return self.scheduler.signal(url, when)
 
     async def _replan_if_wanted(self) -> None:
         """Plan anew when enough has changed: soon while pages are being found, then at leisure."""
@@ -228,18 +308,25 @@ class Engine:
         if now - self._sampled_at >= self.behaviour.replan_seconds:
             self._sampled_at = now
             await self._sample_freshness()
-        growing = len(self.scheduler) > 1.3 * self.scheduler.plan.pages
+        growing = len(self.scheduler) > 2.0 * self.scheduler.plan.pages
         rest = max(self.behaviour.replan_seconds, 10.0 * self._plan_took)
         if self.scheduler.wants_plan() and now - self._plan_ended >= (
-            3.0 * self._plan_took if growing else rest
+            10.0 * self._plan_took if growing else rest
         ):
-            await self._replan()
+            await self.replan()
+        elif self.scheduler.planner.wants_order():
+            await self.scheduler.planner.reorder()
 
-    async def _replan(self) -> None:
-        begun = self.world.clock.monotonic()
-        plan = await self.scheduler.replan(self._planned_budget())
-        self._plan_ended = self.world.clock.monotonic()
-        self._plan_took = self._plan_ended - begun
+    async def replan(self) -> None:
+        """Find the price anew, and take over the order it gives."""
+        async with self._planning:
+            begun = self.world.clock.monotonic()
+            plan = await self.scheduler.replan(self._planned_budget())
+            self._plan_ended = self.world.clock.monotonic()
+            self._plan_took = self._plan_ended - begun
+        if not self._saved:  # for those who look beside the engine
+            self._saved = True
+            await self._save()
         _log.debug("planned %d pages at price %g", plan.pages, plan.price)
 
     def _planned_budget(self) -> float:
@@ -254,20 +341,10 @@ class Engine:
         return (done - before) / (now - since)
 
     async def _sample_freshness(self) -> None:
-        """Add to the integral of the freshness that is expected over time."""
+        """Expected freshness of the copies, by what is believed, now."""
         now = self.world.clock.time()
-        try:
-            value = await asyncio.to_thread(self.scheduler.table.freshness, now)
-        except InvalidModel:  # a page was removed meanwhile; the next sample will do
-            return
-        if self._freshness is not None and not math.isnan(self._freshness[1]) and now > self._freshness[0]:
-            self.freshness_seconds += 0.5 * (value + self._freshness[1]) * (now - self._freshness[0])
-        self._freshness = (now, value)
-
-    @property
-    def expected_freshness(self) -> float:
-        """Expected freshness of the copies, by what is believed, at the latest sample."""
-        return math.nan if self._freshness is None else self._freshness[1]
+        with suppress(InvalidModel):  # a page was removed meanwhile; the next sample will do
+            self.expected_freshness = await asyncio.to_thread(self.scheduler.table.freshness, now)
 
     # What robots report.
 
@@ -292,8 +369,20 @@ class Engine:
 
     # What others may know.
 
+    async def _note_leases(self) -> None:
+        """Tell the store which pages are out, all in one write; most are back before."""
+        out, free = self.scheduler.leases.news()
+        now = self.world.clock.time()
+        if out:
+            await self.world.store.lease(out, now + self.behaviour.scheduler.lease_seconds)
+        if free:
+            await self.world.store.lease(free, now)
+
     async def _save(self) -> None:
-        await self.world.store.save("prior", self.scheduler.kept_prior())
+        values = await asyncio.to_thread(self.scheduler.kept)
+        for name, value in values.items():
+            await self.world.store.save(name, value)
+        await self.world.store.save("bounds", self.world.admission.kept())
 
     async def _note_status(self, running: bool = True) -> None:
         document = self.status(running)
@@ -304,17 +393,3 @@ class Engine:
         from recrawl.engine.status import engine_status
 
         return engine_status(self, running)
-
-
-def warm_kernels() -> None:
-    """Load or compile the kernels that the scheduler calls, so that no robot waits for them."""
-    from recrawl.engine.pages import GRID
-    from recrawl.estimate import Belief
-
-    belief = Belief(GRID)
-    slots = belief.add(2)
-    belief.update(slots, [1.0, 1.0], [True, False])
-    belief.learn_priors()
-    belief.time_to_price(slots, 1.0)
-    belief.current_probability(slots, 1.0)
-    belief.mean_rate(slots)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_EXCLUSION_BYTES", "Exclusion", "Permission", "Rules"]
 
+_SHOWN = 10_000  # characters of a robots.txt that are kept for people
 MAX_EXCLUSION_BYTES = 512 * 1024  # RFC 9309, 2.5: at least 500 KiB must be read
 
 
@@ -46,6 +47,7 @@ class Rules:
     expires_at: float
     reason: str = ""
     retry_after: float | None = None
+    text: str | None = None  # the beginning of the file, for people
 
 
 @dataclass
@@ -107,17 +109,31 @@ class Exclusion:
         parsed = (await self.rules(url)).parsed
         return list(parsed.sitemaps) if parsed is not None else []
 
+    def document(self, site: str, now: float) -> dict[str, float | str | bool | None]:
+        """What is known of a site's robots.txt; `now` is the time of day."""
+        steady = self.clock.monotonic()
+        found: dict[str, float | str | bool | None] = {"obey_exclusion": self.options.obey_exclusion}
+        for scheme in ("https", "http"):
+            rules = self._rules.get(f"{scheme}://{site}")
+            if rules is not None:
+                found["exclusion_read_at"] = now - (steady - rules.read_at)
+                found["exclusion_expires_at"] = now + (rules.expires_at - steady)
+                found["exclusion_reason"] = rules.reason
+                found["exclusion_text"] = rules.text
+                break
+        return found
+
     def _next(self, known: Rules | None, access: Access) -> Rules:
         now = self.clock.monotonic()
         lasting = now + self.options.exclusion_cache_seconds
         if access.outcome is Outcome.CONTENT:
             text = access.body[:MAX_EXCLUSION_BYTES].decode("utf-8-sig", "replace")
-            return Rules(Protego.parse(text), now, lasting)
+            return Rules(Protego.parse(text), now, lasting, text=text[:_SHOWN])
         status = access.status
         if status is not None and 400 <= status < 500 and status != 429:
-            return Rules(Protego.parse(""), now, lasting)
+            return Rules(Protego.parse(""), now, lasting, text="")
         reason = f"robots.txt could not be read: {access.reason or access.outcome}"
         retry = now + max(self.options.exclusion_retry_seconds, access.retry_after or 0.0)
         if known is not None and known.parsed is not None:  # RFC 9309, 2.4: an old copy is better than none
-            return Rules(known.parsed, known.read_at, retry, reason, access.retry_after)
+            return Rules(known.parsed, known.read_at, retry, reason, access.retry_after, known.text)
         return Rules(None, now, retry, reason, access.retry_after)

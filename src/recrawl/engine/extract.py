@@ -8,12 +8,12 @@ take and return plain values and touch nothing else: they run in the event loop,
 from __future__ import annotations
 
 import hashlib
-import html
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
 from selectolax.lexbor import LexborHTMLParser
 
 from recrawl.engine._headers import HTML, PDF
@@ -21,37 +21,27 @@ from recrawl.engine.charset import decode
 from recrawl.engine.complexity import too_complex
 from recrawl.engine.options import ExtractOptions
 from recrawl.engine.records import Content, Link, Outcome
-from recrawl.engine.urls import resolve
+from recrawl.engine.urls import origin_of, resolve
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from selectolax.lexbor import LexborNode
 
     from recrawl.engine.records import Access
 
 __all__ = ["Extraction", "digest_of", "extract"]
 
-_NEVER_TEXT = [
-    "script",
-    "style",
-    "template",
-    "noscript",
-    "svg",
-    "math",
-    "iframe",
-    "object",
-    "canvas",
-    "select",
-    "button",
-]
-_AROUND = "nav, aside, footer, [role=navigation], [role=banner], [role=contentinfo], [role=search], [aria-hidden=true]"
+# Elements around the main content; those that are so by their name are left out by the kernel that writes the text.
+_AROUND_BY_ROLE = "[role=navigation], [role=banner], [role=contentinfo], [role=search], [aria-hidden=true]"
+_AROUND = f"nav, aside, footer, {_AROUND_BY_ROLE}"
 _ARTICLE_HEADERS = "main header, article header, [role=main] header"
 _MAIN = "main, [role=main]"
-# Tags that end a line: all but those of elements inside a line. Serialised, texts and attributes have < and > escaped.
-_BLOCK = re.compile(
-    r"(<(?!/?(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|label|mark|nobr|q|s|samp|small|"
-    r"span|strike|strong|sub|sup|time|tt|u|var|wbr)[ >])[^>]*>)"
-)
-_TAG = re.compile(r"<[^>]*>")
+# A main element inside one of these is not trusted at once.
+_DOUBTFUL = {
+    "script", "style", "template", "noscript", "svg", "math", "iframe", "object", "canvas", "select", "button", "nav",
+    "aside", "footer", "header",
+}  # fmt: skip
 _SCRIPT_ROOTS = "#root, #app, #__next, #__nuxt, #___gatsby, app-root, [ng-app], [data-reactroot]"
 _NEEDS_SCRIPT = re.compile(
     r"(?:enable|requires?|activate|turn on|need)\W+(?:\w+\W+){0,4}javascript", re.IGNORECASE
@@ -164,59 +154,69 @@ def _extract_html(access: Access, options: ExtractOptions) -> Extraction:
     if reason is not None:
         return Extraction(Outcome.UNREADABLE, reason=reason)
     tree = LexborHTMLParser(page)
-    base = _base(tree, access.final_url or access.url)
-    links = _links(tree, base, options.max_links)
-    canonical, directives = _head(tree, base, access.robots_tag)
+    links, canonical, words = _references(tree, access.final_url or access.url, options.max_links)
+    directives = _directives(*filter(None, (access.robots_tag, *words)))
     title = _line(node.text()) if (node := tree.css_first("head > title, title")) else ""
     root = tree.css_first("html")
     language = (root.attributes.get("lang") or "").strip()[:35] or None if root else None
-    shell = _script_shell(tree)
-    tree.strip_tags(_NEVER_TEXT)
-    parts = _content_nodes(tree, options)
-    text = "\n".join(filter(None, (_text_of(part) for part in parts)))
-    headings = tuple(
-        line
-        for part in parts
-        for node in part.css("h1, h2, h3, h4, h5, h6")[:_MAX_HEADINGS]
-        if (line := _line(node.text()))
-    )[:_MAX_HEADINGS]
-    if shell and len(text) < _FEW_CHARACTERS and (shell == "root" or not text or _NEEDS_SCRIPT.search(text)):
+    text, headings = _content(tree, options)
+    if len(text) < _FEW_CHARACTERS and _needs_script(page, text):
         return Extraction(Outcome.NEEDS_SCRIPT, reason="nothing to read without JavaScript")
     title = title or (headings[0] if headings else "")
     return _finish(title, text, headings, links, canonical, directives, options, language)
 
 
-def _base(tree: LexborHTMLParser, url: str) -> str:
-    node = tree.css_first("base[href]")
-    return (resolve(node.attributes.get("href") or "", url) or url) if node else url
-
-
-def _links(tree: LexborHTMLParser, base: str, most: int) -> tuple[Link, ...]:
-    found: dict[str, bool] = {}
-    for node in tree.css("a[href], area[href]"):
+def _references(
+    tree: LexborHTMLParser, url: str, most: int
+) -> tuple[tuple[Link, ...], str | None, list[str]]:
+    """Links, rel=canonical, and what meta robots says: all from one walk over the page."""
+    base = canonical = None
+    hrefs: dict[str, bool] = {}  # and whether one of the links with it is to be followed
+    words = []
+    for node in tree.css("a[href], area[href], base[href], link[rel][href], meta[name][content]"):
         attributes = node.attributes
-        url = resolve(attributes.get("href") or "", base)
-        if url is None:
+        href = attributes.get("href")
+        if href is None:
+            if (attributes.get("name") or "").strip().lower() in {"robots", "recrawl"}:
+                words.append(attributes.get("content") or "")
             continue
-        rel = attributes.get("rel")
-        follow = not (rel and {"nofollow", "sponsored", "ugc"} & set(rel.lower().split()))
-        found[url] = found.get(url, False) or follow
-        if len(found) >= most:
-            break
-    return tuple(Link(url, follow) for url, follow in found.items())
-
-
-def _head(tree: LexborHTMLParser, base: str, robots_tag: str) -> tuple[str | None, frozenset[str]]:
-    """rel=canonical, and what meta robots and X-Robots-Tag say together."""
-    canonical, words = None, [robots_tag] if robots_tag else []
-    for node in tree.css("link[rel][href], meta[name][content]"):
-        attributes = node.attributes
-        if node.tag == "link":
+        name = node.tag
+        if name == "link":
             if canonical is None and "canonical" in (attributes.get("rel") or "").lower().split():
-                canonical = resolve(attributes.get("href") or "", base)
-        elif (attributes.get("name") or "").strip().lower() in {"robots", "recrawl"}:
-            words.append(attributes.get("content") or "")
-    return canonical, _directives(*words)
+                canonical = href
+        elif name == "base":
+            base = href if base is None else base
+        elif not hrefs.get(href):
+            rel = attributes.get("rel")
+            hrefs[href] = not (rel and {"nofollow", "sponsored", "ugc"} & set(rel.lower().split()))
+    start = url if base is None else (resolve(base, url) or url)
+    return _links(hrefs, start, most), None if canonical is None else resolve(canonical, start), words
+
+
+def _links(hrefs: dict[str, bool], base: str, most: int) -> tuple[Link, ...]:
+    origin, directory = f"{origin_of(base)}/", base.partition("?")[0].rpartition("/")[0] + "/"
+    found: dict[str, Link] = {}
+    for href, follow in hrefs.items():
+        first = href[:1]  # tells how much of the base matters, so that pages share what is remembered
+        start = origin if first == "/" else base if first <= " " or first == "?" else directory
+        link = _link(href, start, follow)
+        if link is not None and (link.url not in found or follow):
+            found[link.url] = link
+            if len(found) >= most:
+                break
+    return tuple(found.values())
+
+
+@lru_cache(maxsize=32768)  # most links of a site's pages are the same
+def _link(href: str, base: str, follow: bool) -> Link | None:
+    url = resolve(href, base)
+    return None if url is None else Link(url, follow)
+
+
+def _needs_script(page: bytes, text: str) -> bool:
+    """Whether a page with little text is a shell that a script fills."""
+    shell = _script_shell(LexborHTMLParser(page))
+    return bool(shell) and (shell == "root" or not text or _NEEDS_SCRIPT.search(text) is not None)
 
 
 def _script_shell(tree: LexborHTMLParser) -> str:
@@ -232,48 +232,71 @@ def _script_shell(tree: LexborHTMLParser) -> str:
     return "script"
 
 
-def _content_nodes(tree: LexborHTMLParser, options: ExtractOptions) -> list[LexborNode]:
+def _content(tree: LexborHTMLParser, options: ExtractOptions) -> tuple[str, tuple[str, ...]]:
+    """The main text and its headings."""
     for selector in options.remove:
         for node in reversed(tree.css(selector)):  # inner ones first: outer ones take theirs with them
             node.decompose()
     if options.content:
         chosen = [node for selector in options.content for node in tree.css(selector)]
         if chosen:
-            return chosen
+            return _joined([_text_of(node.html or "", around=False) for node in chosen])
+    for node in tree.css(_MAIN):
+        if _is_trusted(node) and (found := _text_around(node))[0]:
+            return found
+    return _content_of_body(tree)
+
+
+def _is_trusted(node: LexborNode) -> bool:
+    """Whether no element around a main element would be removed with it."""
+    outer = node.parent
+    while outer is not None and outer.tag not in ("body", "html", "-undef"):
+        if outer.tag in _DOUBTFUL or {"role", "aria-hidden"} & outer.attributes.keys():
+            return False
+        outer = outer.parent
+    return True
+
+
+def _text_around(node: LexborNode) -> tuple[str, tuple[str, ...]]:
+    """Text of a main element, without what is not main content."""
+    html = node.html or ""
+    start = html.find(">")
+    if html.find(' role="', start) >= 0 or html.find(' aria-hidden="', start) >= 0:
+        for inner in reversed(node.css(_AROUND_BY_ROLE)):
+            inner.decompose()
+        html = node.html or ""
+    return _text_of(html, around=True)
+
+
+def _content_of_body(tree: LexborHTMLParser) -> tuple[str, tuple[str, ...]]:
     inner = {node.mem_id for node in tree.css(_ARTICLE_HEADERS)}
     for node in reversed(tree.css(f"{_AROUND}, header")):
         if node.mem_id not in inner:
             node.decompose()
-    main = tree.css(_MAIN)
-    if not main:
-        articles = tree.css("article")
-        main = articles if len(articles) == 1 else []
-    if main and any(node.text(strip=True) for node in main):
-        return main[:1]
-    return [tree.body] if tree.body is not None else []
+    articles = tree.css("article")
+    for node in (*tree.css(_MAIN), *(articles if len(articles) == 1 else ())):
+        if (found := _text_of(node.html or "", around=True))[0]:
+            return found
+    return _text_of(tree.body.html or "", around=True) if tree.body is not None else ("", ())
 
 
-def _text_of(node: LexborNode) -> str:
-    """Text of an element, a line for each block; preformatted text keeps its lines."""
-    lines = []
-    pieces = _BLOCK.split(node.html or "")
-    for place in range(0, len(pieces), 2):
-        piece = pieces[place]
-        if not piece:
-            continue
-        line = _TAG.sub("", piece) if "<" in piece else piece
-        if "&" in line:
-            line = html.unescape(line)
-        if place and pieces[place - 1].startswith("<pre"):
-            line = "\n".join(part for row in line.splitlines() if (part := row.rstrip()))
-        # Most lines are clean already; to look is quicker than to take apart and join.
-        elif line.isprintable() and "  " not in line:
-            line = line.strip()
-        else:
-            line = " ".join(line.split())
-        if line:
-            lines.append(line)
-    return "\n".join(lines)
+def _joined(parts: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[str, tuple[str, ...]]:
+    text = "\n".join(text for text, _ in parts if text)
+    return text, tuple(line for _, lines in parts for line in lines)[:_MAX_HEADINGS]
+
+
+def _text_of(html: str, *, around: bool) -> tuple[str, tuple[str, ...]]:
+    """Text of serialised HTML, a line for each block, and its headings; `around`: without navigation and the like."""
+    from recrawl.engine._kernels import text_of_html
+
+    data = np.frombuffer(html.encode("utf-8", "replace"), dtype=np.uint8)
+    out = np.empty(data.size + 1, dtype=np.uint8)
+    places = np.empty(2 * _MAX_HEADINGS, dtype=np.int64)
+    size, found = text_of_html(data, around, out, places)
+    text = out[:size].tobytes()
+    pairs = places[: 2 * found].tolist()
+    lines = (_line(text[a:b].decode()) for a, b in zip(pairs[::2], pairs[1::2], strict=True))
+    return text.decode(), tuple([line for line in lines if line])
 
 
 def _line(text: str) -> str:

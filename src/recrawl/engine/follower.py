@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from recrawl.engine.waiting import wait_until_set
-from recrawl.errors import IndexDamaged
+from recrawl.errors import IndexDamaged, StoreError
 
 if TYPE_CHECKING:
     from recrawl.engine.measures import Measures
@@ -17,6 +17,7 @@ __all__ = ["Follower"]
 
 _log = logging.getLogger(__name__)
 _CHUNK = 200  # revisions read at once
+_TRIES = 5  # to write the index, in a row
 
 
 class Follower:
@@ -45,6 +46,7 @@ class Follower:
         self._times: list[float] = []
         self._some, self._enough = asyncio.Event(), asyncio.Event()
         self._noted = 0
+        self._troubles = 0  # in a row
         self._closing = False
 
     async def catch_up(self) -> int:
@@ -54,6 +56,7 @@ class Follower:
         """
         newest = await self._store.last_revision()
         try:
+            await self._index.verify()
             self.applied = self.watermark = await self._index.watermark()
         except IndexDamaged as error:
             _log.warning("the index is damaged and is built anew: %s", error)
@@ -73,6 +76,17 @@ class Follower:
         self.applied = self.watermark = 0
         self._times = []
         self.rebuilt = True
+
+    async def _go_back(self, error: StoreError) -> None:
+        """What was applied since the last commit is forgotten: go on at the watermark, a few times, then give up."""
+        self._troubles += 1
+        if self._troubles > _TRIES:
+            raise error
+        _log.warning("the index could not be written, trying again: %s", error)
+        self._times = []
+        self.applied = self.watermark = await self._index.watermark()
+        await self._clock.sleep(self._seconds * 2.0**self._troubles)
+        self.note(self._pages)
 
     def note(self, revisions: int) -> None:
         """So many revisions may have been recorded."""
@@ -113,6 +127,10 @@ class Follower:
             _log.warning("the index is damaged and is built anew: %s", error)
             await self._start_anew()
             return True
+        except StoreError as error:
+            await self._go_back(error)
+            return False
+        self._troubles = 0
         self.applied = revisions[-1].number
         self._times += [revision.time for revision in revisions]
         return True
@@ -126,6 +144,9 @@ class Follower:
             _log.warning("the index is damaged and is built anew: %s", error)
             await self._start_anew()
             self.note(self._pages)
+            return
+        except StoreError as error:
+            await self._go_back(error)
             return
         now = self._clock.time()
         for time in self._times:

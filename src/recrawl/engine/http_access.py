@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from dataclasses import dataclass, field, replace
+from email.utils import formatdate
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -277,8 +278,6 @@ class HttpAccessor:
 
 
 def _conditional(page: PageRecord) -> dict[str, str]:
-    from email.utils import formatdate
-
     headers = {}
     if page.etag and page.digest is not None:  # without a digest there is no copy that could be current
         headers["If-None-Match"] = page.etag

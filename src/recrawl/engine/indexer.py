@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Indexer", "tells"]
 
 _log = logging.getLogger(__name__)
+_TOGETHER = 8  # pages concluded in one turn of the event loop
 
 
 class Indexer:
@@ -61,7 +62,7 @@ class Indexer:
         self._queue, self._store, self._scheduler, self._robots = queue, store, scheduler, robots
         self._conclusions, self._measures, self._clock = conclusions, measures, clock
         self._extract, self._executor = extract, executor
-        self._batch, self._delay = batch, delay
+        self.batch, self._delay = batch, delay
         self.on_record: Callable[[int], None] = lambda _revisions: None
         self.on_access: Callable[[Access], None] = lambda _access: None
         self.on_service: Callable[[float], None] = lambda _seconds: None
@@ -70,7 +71,7 @@ class Indexer:
         """Index until the queue is closed and empty."""
         while (first := await self._queue.take()) is not None:
             batch = [first]
-            while len(batch) < self._batch and self._queue.level() > len(batch):
+            while len(batch) < self.batch and self._queue.level() > len(batch):
                 another = await self._queue.take()
                 if another is None:
                     break
@@ -78,16 +79,17 @@ class Indexer:
             await self._serve(batch)
 
     async def _serve(self, batch: Sequence[Delivery]) -> None:
-        findings, pages = [], []
+        deliveries, pages = [], []
         for delivery in batch:
             page = self._robots.in_flight.get(delivery.access.url)
             if page is None:  # its lease ended and it was handed out and indexed again meanwhile
                 page = await self._store.page(delivery.access.url)
-            if page is None:
-                continue
-            findings.append(await self._conclude(delivery.access, page))
-            pages.append(page)
-            if self._delay is not None:
+            if page is not None:
+                deliveries.append(delivery)
+                pages.append(page)
+        findings = await self._conclude([delivery.access for delivery in deliveries], pages)
+        if self._delay is not None:
+            for delivery in deliveries:
                 await self._delay(delivery)
         await self.record(findings, pages)
         for delivery in batch:
@@ -96,20 +98,54 @@ class Indexer:
         for finding in findings:
             self.on_access(finding.access)
 
-    async def _conclude(self, access: Access, page: PageRecord) -> Finding:
-        if access.outcome is not Outcome.CONTENT:
-            return self._conclusions.without_content(access, page)
-        loop = asyncio.get_running_loop()
-        outcome, content, reason = await loop.run_in_executor(self._executor, self._extract, access)
-        access = replace(access, body=b"", outcome=outcome, reason=reason or access.reason)
-        if content is None:
-            self._measures.outcomes[Outcome.CONTENT.value] -= 1
-            self._measures.outcomes[outcome.value] += 1
-            return self._conclusions.without_content(access, page)
-        same_as = None
-        if content.digest != page.digest or page.state is State.DUPLICATE:
-            same_as = await self._store.same_content(content.digest)
-        return self._conclusions.with_content(access, page, content, None if same_as == page.url else same_as)
+    async def _conclude(self, accesses: Sequence[Access], pages: Sequence[PageRecord]) -> list[Finding]:
+        """What each access means; all bodies are looked at in one go, as a step to another thread costs time."""
+        bodies = [access for access in accesses if access.outcome is Outcome.CONTENT]
+        extracted = iter(await self._extract_all(bodies) if bodies else [])
+        contents: list[Content | None] = []
+        read = []
+        for access in accesses:
+            content = None
+            if access.outcome is Outcome.CONTENT:
+                outcome, content, reason = next(extracted)
+                access = replace(access, body=b"", outcome=outcome, reason=reason or access.reason)  # noqa: PLW2901
+                if content is None:
+                    self._measures.outcomes[Outcome.CONTENT.value] -= 1
+                    self._measures.outcomes[outcome.value] += 1
+            read.append(access)
+            contents.append(content)
+        first = await self._first_with(contents, pages)
+        findings: list[Finding] = []
+        for access, page, content in zip(read, pages, contents, strict=True):
+            if len(findings) % _TOGETHER == _TOGETHER - 1:
+                await asyncio.sleep(0)  # others wait for the event loop too
+            if content is None:
+                findings.append(self._conclusions.without_content(access, page))
+                continue
+            original = first.get(content.digest)
+            same_as = None if original == page.url else original
+            finding = self._conclusions.with_content(access, page, content, same_as)
+            if finding.state is State.KNOWN and _may_be_another(content, page):
+                first.setdefault(content.digest, page.url)  # for the rest of the batch
+            findings.append(finding)
+        return findings
+
+    async def _extract_all(self, accesses: Sequence[Access]) -> list[tuple[Outcome, Content | None, str]]:
+        extract = self._extract
+        return await asyncio.get_running_loop().run_in_executor(
+            self._executor, lambda: [extract(access) for access in accesses]
+        )
+
+    async def _first_with(
+        self, contents: Sequence[Content | None], pages: Sequence[PageRecord]
+    ) -> dict[bytes, str]:
+        """The pages that were first found with these contents, for those that may be another page's."""
+        asked = [
+            content.digest
+            for content, page in zip(contents, pages, strict=True)
+            if content is not None and _may_be_another(content, page)
+        ]
+        return await self._store.same_contents(list(dict.fromkeys(asked))) if asked else {}
 
     async def record(self, findings: Sequence[Finding], before: Sequence[PageRecord]) -> None:
         """Write findings to the store, and let the scheduler learn from them."""
@@ -128,6 +164,11 @@ class Indexer:
         for finding, page, now in zip(kept, before, pages, strict=False):
             self._measures.findings[_kind(finding, page, now)] += 1
         self.on_record(sum(now.revision != old.revision for old, now in zip(before, pages, strict=False)))
+
+
+def _may_be_another(content: Content, page: PageRecord) -> bool:
+    """Whether a content is new to a page, so that another page may have had it first."""
+    return content.digest != page.digest or page.state is State.DUPLICATE
 
 
 def tells(finding: Finding) -> bool:

@@ -9,19 +9,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recrawl.engine.clock_pages import table_of
 from recrawl.engine.pages import GRID, PageTable, columns_of
 from recrawl.engine.planning import Policy
+from recrawl.engine.quick import QuickClocks, chance
 from recrawl.engine.records import State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from recrawl.engine.planning import PolicyName
     from recrawl.engine.protocols import Store
-    from recrawl.engine.records import PageRecord
+    from recrawl.engine.records import PageColumns, PageRecord
+    from recrawl.estimate import Belief
     from recrawl.revisit import Pages
 
-__all__ = ["BudgetAnswer", "Insight", "PageInsight"]
+__all__ = ["BudgetAnswer", "Insight", "InsightArrays", "PageInsight"]
 
 
 @dataclass(frozen=True)
@@ -46,15 +51,41 @@ class BudgetAnswer:
     freshness: float
 
 
+@dataclass(frozen=True)
+class InsightArrays:
+    """The same of many pages, NaN where something is not known; `due` is NaN for pages not scheduled."""
+
+    last: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    rate: NDArray[np.float64]
+    typical_rate: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    current: NDArray[np.float64]
+    interval: NDArray[np.float64]
+    due: NDArray[np.float64]
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
 class Insight:
     """The learnt prior and the price, as the engine last kept them."""
 
-    def __init__(self, kept: bytes | None, policy: PolicyName = "optimal", weights: str = "links") -> None:
+    def __init__(
+        self,
+        kept: bytes | None,
+        policy: PolicyName = "optimal",
+        weights: str = "links",
+        clocks: bytes | None = None,
+    ) -> None:
         numbers = np.frombuffer(kept, dtype=np.float64) if kept is not None else np.zeros(0)
-        known = numbers.size == 2 + GRID.points
+        known = numbers.size >= 2
         self.price = float(numbers[0]) if known else math.nan
         self.budget = float(numbers[1]) if known else math.nan
-        self._prior = numbers[None, 2:] if known else None
+        self._prior = numbers[None, 2:] if numbers.size == 2 + GRID.points else None
+        self._clocks = clocks
         self.policy, self._weights = policy, weights
 
     @classmethod
@@ -62,63 +93,95 @@ class Insight:
         """From a store, as the engine that last ran left it."""
         kept = await store.load("status")
         status = json.loads(kept) if kept is not None else {}
-        return cls(await store.load("prior"), status.get("policy", "optimal"), status.get("weights", "links"))
+        return cls(
+            await store.load("prior"),
+            status.get("policy", "optimal"),
+            status.get("weights", "links"),
+            await store.load("clocks"),
+        )
 
-    def _table(self, records: Sequence[PageRecord], compiled: bool = True) -> PageTable:
-        table = PageTable(self._weights, counts=compiled)
-        if self._prior is not None:
+    def _empty_table(self) -> PageTable:
+        table = table_of(self.policy, self._weights, True, self._clocks)
+        if self._prior is not None and self.policy != "optimal":
             table.belief.set_priors(self._prior)
+        return table
+
+    def blank_belief(self) -> Belief:
+        """A belief with the learnt prior and no pages, to replay a history with: as if clocks went evenly."""
+        from recrawl.estimate import Belief
+
+        learnt = self._empty_table().belief
+        belief = Belief(learnt.grid)
+        belief.set_priors(learnt.priors)
+        return belief
+
+    def _table(self, records: Sequence[PageRecord]) -> PageTable:
+        table = self._empty_table()
         table.add(columns_of(records))
         return table
+
+    def arrays(self, columns: PageColumns, now: float, level: float = 0.9) -> InsightArrays:
+        """What is believed of these pages, as arrays: for many pages at once."""
+        table = self._empty_table()
+        slots = table.add(columns)
+        last, weight = table.last[slots], table.weight[slots]
+        bounds = table.change_rate_interval(slots, level)
+        intervals, due = np.full(slots.size, np.nan), np.full(slots.size, np.nan)
+        if not math.isnan(self.price):
+            prices = np.full(slots.size, self.price)
+            waits = Policy(self.policy, table).find_waits(slots, weight, prices)["wait"].astype(np.float64)
+            intervals, due = table.intervals(slots, waits), table.due_times(slots, waits, now)
+        scheduled = np.isin(np.array(columns.state), (State.KNOWN.value, State.DUPLICATE.value))
+        retry = np.array([-math.inf if moment is None else moment for moment in columns.retry_at])
+        due = np.where(scheduled & ~np.isnan(last), np.maximum(due, retry), np.nan)
+        return InsightArrays(
+            last=last,
+            weight=weight,
+            rate=table.change_rate(slots),
+            typical_rate=table.typical_rate(slots),
+            low=bounds[:, 0],
+            high=bounds[:, 1],
+            current=table.current(slots, now),
+            interval=np.where(scheduled & np.isfinite(intervals), intervals, np.nan),
+            due=np.where(np.isfinite(due), due, np.nan),
+        )
 
     def pages(self, records: Sequence[PageRecord], now: float, level: float = 0.9) -> list[PageInsight]:
         """What is believed of these pages."""
         if not records:
             return []
-        table = self._table(records)
-        slots = np.array([table.slot[record.url] for record in records])
-        belief, last = table.belief, table.last[slots]
-        rates, bounds = belief.mean_rate(slots), belief.interval(slots, level)
-        current = belief.current_probability(slots, np.maximum(np.nan_to_num(now - last), 0.0))
-        intervals = np.full(slots.size, np.nan)
-        if not math.isnan(self.price):
-            intervals = Policy(self.policy, belief).intervals(slots, table.weight[slots], self.price)
-        found = []
-        for place, record in enumerate(records):
-            scheduled = record.state in (State.KNOWN, State.DUPLICATE)
-            interval = float(intervals[place])
-            due = max(float(last[place]) + interval, record.retry_at or -math.inf)
-            found.append(
-                PageInsight(
-                    record=record,
-                    weight=float(table.weight[slots[place]]),
-                    change_rate=float(rates[place]),
-                    change_rate_low=float(bounds[place, 0]),
-                    change_rate_high=float(bounds[place, 1]),
-                    current_probability=None if record.digest is None else float(current[place]),
-                    access_interval=interval if scheduled and math.isfinite(interval) else None,
-                    next_due=due if scheduled and math.isfinite(due) else None,
-                )
+        arrays = self.arrays(columns_of(records), now, level)
+        return [
+            PageInsight(
+                record=record,
+                weight=float(arrays.weight[place]),
+                change_rate=float(arrays.rate[place]),
+                change_rate_low=float(arrays.low[place]),
+                change_rate_high=float(arrays.high[place]),
+                current_probability=None if record.digest is None else float(arrays.current[place]),
+                access_interval=_known(arrays.interval[place]),
+                next_due=_known(arrays.due[place]),
             )
-        return found
+            for place, record in enumerate(records)
+        ]
 
     def current(self, records: Sequence[PageRecord], now: float) -> list[float | None]:
-        """Probability that each copy is current, for a few pages at once.
-
-        The posterior is taken at the grid's own rates, without interpolation: good to a few hundredths, and no compiled
-        code has to be loaded for it.
-        """
-        table = self._table(records, compiled=False)
-        prior = np.ones(GRID.points) if self._prior is None else self._prior[0]
+        """Probability that each copy is current, for a few pages at once: good to a few hundredths, and quick."""
+        if self.policy == "optimal" and self._clocks is not None:
+            clocks = QuickClocks(self._clocks)
+            return [None if record.digest is None else clocks.current(record, now) for record in records]
+        if not records:
+            return []
+        table = PageTable(self._weights, counts=False)
+        table.add(columns_of(records))
+        prior = table.belief.priors[0] if self._prior is None else self._prior[0]
         found: list[float | None] = []
         for record in records:
             if record.digest is None or record.last_access is None:
                 found.append(None)
                 continue
-            evidence = table.belief.evidence([table.slot[record.url]])[0].astype(np.float64)
-            weight = prior * np.exp(evidence - evidence.max())
-            chances = np.exp(-GRID.rates * max(now - record.last_access, 0.0))
-            found.append(float(weight @ chances / weight.sum()))
+            evidence = table.belief.evidence([table.slot[record.url]])[0]
+            found.append(chance(evidence, prior, GRID.rates, now - record.last_access))
         return found
 
     def rated(self, records: Sequence[PageRecord]) -> Pages:
@@ -130,7 +193,7 @@ class Insight:
 
         table = self._table(records)
         slots = np.array([table.slot[record.url] for record in records])
-        return Pages(table.belief.typical_rate(slots), table.weight[slots])
+        return Pages(table.typical_rate(slots), table.weight[slots])
 
     def budgets(
         self, records: Sequence[PageRecord], total: int, factors: Sequence[float]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recrawl.control import Costs
     from recrawl.engine.protocols import Clock
 
 __all__ = ["Estimate", "Measures", "Reservoir", "Window"]
@@ -41,12 +44,28 @@ class Window:
     spare_seconds: float = 0.0  # of the indexer, while nothing was due
     response_seconds: float = 0.0
     service_seconds: float = 0.0
-    robot_seconds: float = 0.0
+    robot_seconds: float = 0.0  # of robots that are switched on
+    working_seconds: float = 0.0  # of robots at work: those that were switched off finish their access
     level_seconds: float = 0.0
+    levels: dict[tuple[int, int], float] = field(default_factory=dict)  # seconds by level and active robots
 
     def joined(self, other: Window) -> Window:
         """Both together."""
-        return Window(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
+        sums = self.plus(other)
+        sums.levels = _added([self.levels, other.levels])
+        return sums
+
+    def plus(self, other: Window) -> Window:
+        """Both together, without the levels."""
+        return Window(*(getattr(self, name) + getattr(other, name) for name in _SUMS))
+
+
+_SUMS = tuple(one.name for one in fields(Window) if one.name != "levels")
+
+
+def _student(degrees: int) -> float:
+    """97.5 % quantile of Student's law, to 0.01 from three degrees of freedom on."""
+    return 1.96 + 2.37 / degrees + 2.82 / degrees**2 + 2.6 / degrees**3
 
 
 class Reservoir:
@@ -81,6 +100,20 @@ class Reservoir:
         }
 
 
+_RATIOS = {
+    "loss": ("lost", "arrived"),
+    "obsolete": ("obsolete", "arrived"),
+    "starvation": ("idle_seconds", "seconds"),
+    "spare": ("spare_seconds", "seconds"),
+    "response_time": ("response_seconds", "served"),
+    "service_time": ("service_seconds", "served"),
+    "active_robots": ("robot_seconds", "seconds"),
+    "working_robots": ("working_seconds", "seconds"),
+    "mean_pages": ("level_seconds", "seconds"),
+    "arrival_rate": ("arrived", "seconds"),
+}
+
+
 @dataclass
 class Measures:
     """Counters and the index queue, fed by events."""
@@ -95,6 +128,8 @@ class Measures:
 
     def __post_init__(self) -> None:
         self.started = self.clock.time()
+        self._level = self._robots = self._working = 0
+        self._spare = False
         self.restart()
 
     def restart(self) -> None:
@@ -102,17 +137,15 @@ class Measures:
         self.windows: list[Window] = []
         self._width = _FIRST_WINDOW
         self._open = Window()
-        self._level = 0
-        self._robots = 0
-        self._spare = False
         self._since = self.clock.monotonic()
 
     # Events.
 
-    def state(self, level: int, robots: int, spare: bool = False) -> None:
-        """Pages in buffer and indexer, active robots, and whether robots have nothing to access: from now on."""
+    def state(self, level: int, robots: int, spare: bool = False, working: int | None = None) -> None:
+        """From now on: pages in the queue, active robots, whether these have nothing to access, robots at work."""
         self._pass_time()
         self._level, self._robots, self._spare = level, robots, spare
+        self._working = robots if working is None else working
 
     def arrived(self, lost: bool) -> None:
         """A page was delivered."""
@@ -150,6 +183,9 @@ class Measures:
         window.seconds += seconds
         window.level_seconds += seconds * self._level
         window.robot_seconds += seconds * self._robots
+        window.working_seconds += seconds * self._working
+        place = (self._level, self._robots)
+        window.levels[place] = window.levels.get(place, 0.0) + seconds
         if self._level == 0:
             if self._spare:
                 window.spare_seconds += seconds
@@ -159,42 +195,78 @@ class Measures:
     # Answers.
 
     def total(self) -> Window:
-        """Everything since the queue was last restarted."""
+        """Everything since the queue was last restarted (levels apart: `occupancy`)."""
         self._pass_time()
         whole = self._open
         for window in self.windows:
-            whole = whole.joined(window)
+            whole = whole.plus(window)
         return whole
 
     def ratio(self, above: str, below: str) -> Estimate:
         """One sum over another, with a 95 % interval from the windows (ratio of batch means)."""
-        whole = vars(self.total())
-        if not whole[below]:
+        return self._ratio(lambda w: getattr(w, above), lambda w: getattr(w, below), self.total())
+
+    def _ratio(
+        self, above: Callable[[Window], float], below: Callable[[Window], float], whole: Window
+    ) -> Estimate:
+        if not below(whole):
             return Estimate(math.nan, math.nan)
-        value = whole[above] / whole[below]
+        value = above(whole) / below(whole)
         count = len(self.windows)
         if count < 8:
             return Estimate(value, math.nan)
-        gaps = [vars(w)[above] - value * vars(w)[below] for w in self.windows]
-        mean_below = sum(vars(w)[below] for w in self.windows) / count
+        gaps = [above(w) - value * below(w) for w in self.windows]
+        mean_below = sum(below(w) for w in self.windows) / count
         if mean_below <= 0:
             return Estimate(value, math.nan)
         variance = sum(gap * gap for gap in gaps) / (count - 1)
-        return Estimate(value, 2.0 * math.sqrt(variance / count) / mean_below)
+        return Estimate(value, _student(count - 1) * math.sqrt(variance / count) / mean_below)
 
     def queue(self) -> dict[str, Estimate]:
         """Loss, obsolescence and success per arriving page; starvation per second; response time."""
-        return {
-            "loss": self.ratio("lost", "arrived"),
-            "obsolete": self.ratio("obsolete", "arrived"),
-            "starvation": self.ratio("idle_seconds", "seconds"),
-            "spare": self.ratio("spare_seconds", "seconds"),
-            "response_time": self.ratio("response_seconds", "served"),
-            "service_time": self.ratio("service_seconds", "served"),
-            "active_robots": self.ratio("robot_seconds", "seconds"),
-            "mean_pages": self.ratio("level_seconds", "seconds"),
-            "arrival_rate": self.ratio("arrived", "seconds"),
-        }
+        return {name: self.ratio(above, below) for name, (above, below) in _RATIOS.items()}
+
+    def cost(self, costs: Costs) -> Estimate:
+        """Cost (2) of what was measured [Avrachenkov, (2)]; prices are per second."""
+
+        def of(window: Window) -> float:
+            return (
+                costs.loss * window.lost
+                + costs.obsolete * window.obsolete
+                + costs.robot * window.robot_seconds
+                + costs.starvation * window.idle_seconds
+            )
+
+        found = self._ratio(of, lambda window: window.seconds, self.total())
+        if not costs.response:
+            return found
+        stay = self.ratio("response_seconds", "served")
+        return Estimate(
+            found.value + costs.response * stay.value,
+            math.hypot(found.half_width, costs.response * stay.half_width),
+        )
+
+    def occupancy(self) -> list[dict[str, Any]]:
+        """Share of time at each level that was seen, with its interval, and apart by number of active robots."""
+        self._pass_time()
+        whole = _added([window.levels for window in (*self.windows, self._open)])
+        seconds = sum(whole.values())
+        if seconds <= 0:
+            return []
+        apart: dict[int, dict[str, float]] = {}
+        for (level, robots), time in sorted(whole.items()):
+            apart.setdefault(level, {})[str(robots)] = time / seconds
+        windows = [(window.seconds, _by_level(window)) for window in self.windows]
+        return [
+            {
+                "level": level,
+                "share": share,
+                "half_width": _share_interval(share, level, windows),
+                "by_robots": by_robots,
+            }
+            for level, by_robots in apart.items()
+            for share in [math.fsum(by_robots.values())]
+        ]
 
     def document(self) -> dict[str, Any]:
         """For JSON."""
@@ -210,3 +282,28 @@ class Measures:
             "queue": {name: estimate.document() for name, estimate in self.queue().items()},
             "queue_arrivals": self.total().arrived,
         }
+
+
+def _added(parts: list[dict[tuple[int, int], float]]) -> dict[tuple[int, int], float]:
+    found: dict[tuple[int, int], float] = {}
+    for part in parts:
+        for place, seconds in part.items():
+            found[place] = found.get(place, 0.0) + seconds
+    return found
+
+
+def _by_level(window: Window) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for (level, _), seconds in window.levels.items():
+        found[level] = found.get(level, 0.0) + seconds
+    return found
+
+
+def _share_interval(share: float, level: int, windows: list[tuple[float, dict[int, float]]]) -> float:
+    """Half width of the 95 % interval of a share of time."""
+    count = len(windows)
+    if count < 8:
+        return math.nan
+    gaps = [levels.get(level, 0.0) - share * seconds for seconds, levels in windows]
+    mean = math.fsum(seconds for seconds, _ in windows) / count
+    return _student(count - 1) * math.sqrt(sum(gap * gap for gap in gaps) / (count - 1) / count) / mean

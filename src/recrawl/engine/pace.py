@@ -45,3 +45,10 @@ class Pace:
             return now
         self._fill(now)
         return now + max(0.0, 1.0 - self._tokens) / self.rate
+
+    def set_rate(self, rate: float, now: float) -> None:
+        """Another rate from now on."""
+        self._fill(now)
+        self.rate = rate
+        self._size = max(1.0, 0.1 * rate)
+        self._tokens = min(self._tokens, self._size)

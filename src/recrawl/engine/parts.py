@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from recrawl.control import Policy
     from recrawl.engine.conclude import Admission
+    from recrawl.engine.fitting import Fitter
     from recrawl.engine.protocols import Accessor, Buffer, Clock, Index, Politeness, Store
     from recrawl.engine.records import Access, Content, Delivery, NewPage, Outcome
 
@@ -39,6 +40,7 @@ class World:
     ]  # seeds, lists and sitemaps, read once from the start
     executor: Executor | None = None
     delay: Callable[[Delivery], Awaitable[None]] | None = None
+    fitter: Fitter | None = None  # of the index queue; None: in a thread
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class Behaviour:
     costs: CostSettings = field(default_factory=CostSettings)
     budget: float | None = None  # accesses per second
     robots: int = 16
+    fewest_robots: int = 0  # with auto
     control: str = "guarded"  # guarded, fixed, thresholds, auto
     policy: Policy | None = None  # with thresholds
     obsolete_after: float = math.inf

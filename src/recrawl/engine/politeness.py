@@ -119,6 +119,26 @@ class Politeness:
         """Monotonic time until which a site is left alone; minus infinity: it is not."""
         return self._site(site).closed_until
 
+    def document(self, site: str, now: float) -> dict[str, float | int | None]:
+        """How a site is treated; `now` is the time of day."""
+        known = self._site(site)
+        wait = known.closed_until - self.clock.monotonic()
+        return {
+            "concurrency": known.concurrency,
+            "accessing": known.active,
+            "failures_in_a_row": known.failures,
+            "closed_until": now + wait if wait > 0 else None,
+        }
+
+    def unreachable(self) -> dict[str, float]:
+        """Sites that failed so often in a row that they are left alone, with the seconds until the next try."""
+        now = self.clock.monotonic()
+        return {
+            name: site.closed_until - now
+            for name, site in self._sites.items()
+            if site.closed_until > now and site.failures >= self.options.site_failures
+        }
+
     def backoff(self, failures: int, retry_after: float | None = None) -> float:
         """Seconds until a page that failed so many times in a row is tried again."""
         options = self.options

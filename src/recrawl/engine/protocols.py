@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+    from recrawl.engine.history import HistoryPoint
     from recrawl.engine.records import (
         Access,
+        AccessNote,
         Delivery,
         Finding,
         Hit,
@@ -61,6 +63,18 @@ class Store(Protocol):
     async def page(self, url: str) -> PageRecord | None:
         """One page, or None."""
 
+    async def some_pages(self, urls: Sequence[str]) -> list[PageRecord | None]:
+        """Several pages in one read, in the order asked for."""
+
+    async def accesses(self, url: str) -> list[AccessNote]:
+        """The latest accesses of a page, oldest first: at most KEPT_ACCESSES."""
+
+    async def note_history(self, time: float, values: Sequence[float]) -> None:
+        """Take a sample of the measures `SERIES`; NaN: not known. Old and fine ones are forgotten."""
+
+    async def history(self, begin: float, end: float, points: int) -> list[HistoryPoint]:
+        """At most so many points over a stretch of time, as fine as they are kept for its beginning."""
+
     async def add(self, pages: Sequence[NewPage]) -> list[PageRecord]:
         """Remember pages; return those that were not known.
 
@@ -78,7 +92,11 @@ class Store(Protocol):
         """
 
     async def lease(self, urls: Sequence[str], until: float) -> None:
-        """Note that these pages are handed out until then."""
+        """Note that these pages are handed out until then (or, with a time that is past, no more).
+
+        A store that belongs to one engine forgets all leases when that engine opens it: whoever had them is dead. One
+        that many engines share keeps them, and a scheduler that loads a leased page leaves it alone until then.
+        """
 
     async def text(self, url: str) -> Revision | None:
         """The stored title, text and headings of a page, as its latest revision."""
@@ -91,6 +109,9 @@ class Store(Protocol):
 
     async def same_content(self, digest: bytes) -> str | None:
         """The searchable page, if any, that was first found with this digest."""
+
+    async def same_contents(self, digests: Sequence[bytes]) -> dict[bytes, str]:
+        """The same for many at once; those that no page has are left out."""
 
     async def save(self, name: str, value: bytes) -> None:
         """Keep a named value: a scheduler's state, a watermark, a fitted model."""

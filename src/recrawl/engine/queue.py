@@ -52,10 +52,10 @@ class IndexQueue:
         self._random = random.Random(seed)
         self._expiry_news = asyncio.Event()
         self._next_expiry = math.inf
-        self._service_began: dict[int, float] = {}
+        self._came: dict[int, float] = {}  # monotonic, of what is in the buffer
+        self._last_done = -math.inf
         self._closed = False
         self.on_level: Callable[[int], None] = lambda _level: None
-        self.on_delivery: Callable[[int], None] = lambda _robots: None
 
     def level(self) -> int:
         """Pages waiting and being indexed."""
@@ -68,10 +68,10 @@ class IndexQueue:
         delivery = Delivery(access, now, now + self._keeps(), robots)
         taken = self.buffer.offer(delivery)
         self.measures.arrived(lost=not taken)
-        self.on_delivery(robots)
         if not taken:
             self._returned(access.url)
             return False
+        self._came[id(delivery)] = self.clock.monotonic()
         if delivery.obsolete_at < self._next_expiry:
             self._next_expiry = delivery.obsolete_at
             self._expiry_news.set()
@@ -85,14 +85,19 @@ class IndexQueue:
 
     async def take(self) -> Delivery | None:
         """The next page to index, waiting for it; None when the queue is closed and empty."""
-        delivery = await self.buffer.take()
-        if delivery is not None:
-            self._service_began[id(delivery)] = self.clock.monotonic()
-        return delivery
+        if not self._closed:
+            self.expire()
+        return await self.buffer.take()
 
     def done(self, delivery: Delivery) -> float:
-        """A page is indexed and recorded; how long that took."""
-        service = self.clock.monotonic() - self._service_began.pop(id(delivery), self.clock.monotonic())
+        """A page is indexed and recorded; how long that took.
+
+        Service begins when the indexer could have begun: when the page came, or when the one before it was done. What
+        the engine needs to hand a page over is part of it.
+        """
+        now = self.clock.monotonic()
+        service = max(0.0, now - max(self._came.pop(id(delivery), now), self._last_done))
+        self._last_done = now
         self.buffer.done(delivery)
         self.measures.left(obsolete=False, stay=self.clock.time() - delivery.delivered, service=service)
         self.on_level(self.level())
@@ -105,6 +110,7 @@ class IndexQueue:
             return
         gone = self.buffer.expire(now)
         for delivery in gone:
+            self._came.pop(id(delivery), None)
             self.measures.left(obsolete=True, stay=now - delivery.delivered)
             self._returned(delivery.access.url)
         self._next_expiry = self.buffer.next_expiry()

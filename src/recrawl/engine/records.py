@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
+    "KEPT_ACCESSES",
     "Access",
+    "AccessNote",
     "Content",
     "Delivery",
     "Finding",
@@ -26,6 +28,8 @@ __all__ = [
     "Revision",
     "State",
 ]
+
+KEPT_ACCESSES = 200  # of each page, the latest
 
 
 class Outcome(StrEnum):
@@ -207,6 +211,18 @@ class Revision:
     text: str = ""
     headings: tuple[str, ...] = ()
     latest: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AccessNote:
+    """One access of a page, as its history keeps it: when it ended, how, and whether the page had changed.
+
+    The time is good to a millisecond.
+    """
+
+    time: float
+    outcome: Outcome
+    changed: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,13 @@ class Robots:
         self._room = asyncio.Event()  # one more robot may work
         self._stopping = False
         self.on_wait: Callable[[], None] = lambda: None
+        self.on_worked: Callable[[float, int, bool], None] = lambda _seconds, _robots, _delivers: None
         self.on_access: Callable[[Access], None] = lambda _access: None
+
+    @property
+    def working(self) -> int:
+        """Robots that access a page or wait for one, those included that were switched off meanwhile."""
+        return self._working
 
     def start(self, group: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         """Make the tasks."""
@@ -90,11 +96,13 @@ class Robots:
                     return
             finally:
                 self._working -= 1
+                self.on_wait()
                 if self._working < self.active:
                     self._room.set()
 
     async def _work(self) -> bool:
         """One page; whether there may be more."""
+        begun = (self._clock.monotonic(), self.active)
         ticket = await self._wait_for_page()
         if ticket is None:
             return False
@@ -102,7 +110,7 @@ class Robots:
             self._scheduler.ended(ticket.site, None)
             self._scheduler.put_back(ticket.url, tried=False)
         else:
-            await self._access(ticket)
+            await self._access(ticket, *begun)
         return True
 
     async def _wait_for_page(self) -> Ticket | None:
@@ -114,7 +122,7 @@ class Robots:
             self.waiting -= 1
             self.on_wait()
 
-    async def _access(self, ticket: Ticket) -> None:
+    async def _access(self, ticket: Ticket, begun: float, robots: int) -> None:
         access = None
         try:
             page = await self._store.page(ticket.url)
@@ -131,7 +139,9 @@ class Robots:
         self._measures.outcomes[access.outcome.value] += 1
         self._measures.bytes_received += access.size
         self._measures.access_time.add(access.ended - access.started)
-        if access.outcome in _FRUITLESS:
+        fruitless = access.outcome in _FRUITLESS
+        self.on_worked(self._clock.monotonic() - begun, robots, not fruitless)
+        if fruitless:
             self.in_flight.pop(page.url, None)
             await self._fruitless(access, page)
             self.on_access(access)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,25 @@ if TYPE_CHECKING:
     from recrawl.engine.pages import PageTable
     from recrawl.engine.protocols import Politeness
 
-__all__ = ["Sites"]
+__all__ = ["Order", "Sites", "sort_pages"]
+
+
+@dataclass(frozen=True)
+class Order:
+    """Pages sorted by site and due time: those of site s are `slots[edges[s]:edges[s + 1]]`."""
+
+    slots: NDArray[np.int64]
+    due: NDArray[np.float64]
+    edges: NDArray[np.int64]
+
+
+def sort_pages(
+    slots: NDArray[np.int64], due: NDArray[np.float64], site: NDArray[np.int32], sites: int
+) -> Order:
+    """Put pages in order. Takes a while for a million of them, so it is done in a worker."""
+    order = np.lexsort((due, site))
+    edges = np.searchsorted(site[order], np.arange(sites + 1))
+    return Order(slots[order], due[order], edges.astype(np.int64))
 
 
 class Sites:
@@ -33,6 +52,7 @@ class Sites:
         self._key: list[float] = []
         self._ready: list[tuple[float, int]] = []
         self._blocked: list[tuple[float, int]] = []
+        self._moved: set[int] | None = None  # slots that were moved since an order began to be made
 
     def _make(self, number: int) -> None:
         while len(self._lines) <= number:
@@ -41,7 +61,21 @@ class Sites:
             self._key.append(math.inf)
 
     def push(self, slot: int, due: float) -> None:
-        """A page waits from now on, until it is due."""
+        """A page waits from now on, until it is due; it may have waited before, for another time."""
+        self._table.due[slot] = due
+        self._note(slot)
+        self._enter(slot, due)
+
+    def take_out(self, slot: int) -> None:
+        """A page waits no more."""
+        self._table.due[slot] = math.nan
+        self._note(slot)
+
+    def _note(self, slot: int) -> None:
+        if self._moved is not None:
+            self._moved.add(slot)
+
+    def _enter(self, slot: int, due: float) -> None:
         number = int(self._table.site[slot])
         self._make(number)
         self._lines[number].push(slot, due)
@@ -98,18 +132,41 @@ class Sites:
                 heapq.heappush(self._blocked, (free, number))
         return None
 
-    def rebuild(self) -> None:
-        """Put all waiting pages in the order of their due times."""
-        table = self._table
-        waiting = np.flatnonzero(table.present & ~np.isnan(table.due))
-        order: NDArray[np.int64] = waiting[np.lexsort((table.due[waiting], table.site[waiting]))]
-        edges = np.searchsorted(table.site[order], np.arange(len(table.sites) + 1))
+    # Another order for all pages that wait, made in a worker while pages come and go.
+
+    def begin_order(self) -> NDArray[np.int64]:
+        """The pages that wait now; from now on it is noted which of them move."""
+        self._moved = set()
+        return np.flatnonzero(self._table.present & ~np.isnan(self._table.due))
+
+    def give_up_order(self) -> None:
+        """The order that was begun will not come."""
+        self._moved = None
+
+    def adopt(self, order: Order) -> None:
+        """Take over an order of the pages that waited at `begin_order`; those that moved since keep their places."""
+        table, moved = self._table, self._moved or set()
+        self._moved = None
+        kept = [(slot, table.due[slot]) for slot in moved]
+        table.due[order.slots] = order.due
+        for slot, due in kept:
+            table.due[slot] = due
         self._make(len(table.sites) - 1)
         self._ready = []
-        for number in range(len(table.sites)):
-            members = order[edges[number] : edges[number + 1]]
-            self._lines[number].rebuild(members, table.due[members])
-            if self._where[number] in ("empty", "ready"):
-                self._where[number] = "empty"
-                if members.size:
-                    self._set_ready(number, float(table.due[members[0]]))
+        for number in range(order.edges.size - 1):
+            begin, end = order.edges[number], order.edges[number + 1]
+            self._lines[number].rebuild(order.slots[begin:end], order.due[begin:end])
+            self._look_again(number)
+        for number in range(order.edges.size - 1, len(self._lines)):
+            self._look_again(number)
+        for slot, due in kept:
+            if not math.isnan(due) and table.present[slot]:
+                self._enter(slot, float(due))
+
+    def _look_again(self, number: int) -> None:
+        """A site's line was replaced."""
+        if self._where[number] in ("empty", "ready"):
+            self._where[number] = "empty"
+            head = self._lines[number].head(self._table.due)
+            if head is not None:
+                self._set_ready(number, head[0])

@@ -19,7 +19,7 @@ import ada_url
 from recrawl.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 __all__ = [
     "Scope",
@@ -226,11 +226,15 @@ class Scope:
             urls=frozenset(names) if fixed else None,
         )
 
+    def is_too_deep(self, depth: int) -> bool:
+        """Whether no page so many links from a seed belongs to the run, unless it is on a list."""
+        return self.max_depth is not None and depth > self.max_depth and self.urls is None
+
     def contains(self, url: str, depth: int = 0) -> bool:
         """Whether a page, so many links from a seed, belongs to the run."""
         if self.urls is not None:
             return url in self.urls
-        if self.max_depth is not None and depth > self.max_depth:
+        if self.is_too_deep(depth):
             return False
         start = url.index("//") + 2
         slash = url.index("/", start)
@@ -276,6 +280,7 @@ _NUMBERED = re.compile(
 )  # a last segment that is little but a number
 _DIGITS = re.compile(r"\d+")
 _VALUES = re.compile(r"=[^&]*")
+_WORTH_KEEPING = 8  # pages of a shape; fewer are far from any bound
 
 
 @dataclass
@@ -308,6 +313,15 @@ class Traps:
         self.shapes[shape] += 1
         self._admitted.add(hash(url))
         return None
+
+    def kept(self) -> dict[str, int]:
+        """How many pages of each shape were admitted, where it may matter, for `restore`."""
+        return {shape: number for shape, number in self.shapes.items() if number >= _WORTH_KEEPING}
+
+    def restore(self, kept: Mapping[str, int]) -> None:
+        """Go on from counts that were kept, or that were made anew: the larger ones hold."""
+        for shape, number in kept.items():
+            self.shapes[shape] = max(self.shapes[shape], number)
 
     def shape_of_trap(self, url: str) -> str | None:
         """What is wrong with this URL alone, or None."""

@@ -10,6 +10,7 @@ from recrawl.estimate.observations import Observations
 from recrawl.estimate.phase_fits import PhaseTypeFit, fit_phase_type
 from recrawl.estimate.preprocess import Preparation, prepare
 from recrawl.estimate.rate_grid import RateGrid
+from recrawl.estimate.rate_laws import RateLaw, fit_priors, fit_rate_law
 from recrawl.estimate.samples import Sample
 from recrawl.estimate.scheduler import Scheduler
 from recrawl.estimate.sequences import Gaps
@@ -28,12 +29,15 @@ __all__ = [
     "PhaseTypeFit",
     "Preparation",
     "RateGrid",
+    "RateLaw",
     "Sample",
     "Scheduler",
     "TwoStateFit",
     "change_rates",
     "fit_arrivals",
     "fit_phase_type",
+    "fit_priors",
+    "fit_rate_law",
     "from_three_moments",
     "from_two_moments",
     "log_likelihood",

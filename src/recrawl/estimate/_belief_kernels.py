@@ -18,6 +18,8 @@ __all__ = [
     "due",
     "grid_posterior",
     "learn",
+    "mixed",
+    "node_weights",
     "quantiles",
     "reach",
     "responsibilities",
@@ -100,9 +102,11 @@ def _posterior(
     """Weights of the posterior (sum 1) at the nodes between the grid points, and the range of nodes used.
 
     The log-likelihood between two grid points is the polynomial through the six nearest ones; the prior
-    density is linear between grid points; nodes have equal weight (the two ends half), the trapezoidal rule.
+    density is linear between the points at which it is given, the grid points or finer ones; nodes have equal
+    weight (the two ends half), the trapezoidal rule.
     """
     points = row.size
+    step = parts // ((prior.size - 1) // (points - 1))  # nodes between two points of the prior
     first = 0
     while first < points - 2 and row[first] < -_NEGLIGIBLE and row[first + 1] < -_NEGLIGIBLE:
         first += 1
@@ -124,8 +128,9 @@ def _posterior(
     for k in range(first, last + 1):
         for j in range(parts if k < last else 1):
             node = k * parts + j
-            t = j / parts
-            density = prior[k] if j == 0 else (1.0 - t) * prior[k] + t * prior[k + 1]
+            place = node // step
+            t = (node - place * step) / step
+            density = prior[place] if t == 0.0 else (1.0 - t) * prior[place] + t * prior[place + 1]
             if node in (0, (points - 1) * parts):
                 density *= 0.5
             gap = weights[node] - best
@@ -289,6 +294,27 @@ def quantiles(
             out[i, q] = nodes[node] * math.exp(low + min(max(share, 0.0), 1.0) * (high - low))
 
 
+@compiled_inline
+def _add_hats(
+    weights: Floats, begin: int, end: int, prior: Floats, points: int, parts: int, sums: Floats
+) -> None:
+    """Add the posterior mass of each grid point: a node's weight is shared by the two hats that cover it.
+
+    By the hats' own densities if they make up the prior (one step of EM), evenly if the prior is finer.
+    """
+    hats = prior.size == points
+    for node in range(begin, end):
+        k = node // parts
+        t = (node - k * parts) / parts
+        if t == 0.0:
+            sums[k] += weights[node]
+            continue
+        left = (1.0 - t) * prior[k] if hats else 1.0 - t
+        right = t * prior[k + 1] if hats else t
+        sums[k] += weights[node] * left / (left + right)
+        sums[k + 1] += weights[node] * right / (left + right)
+
+
 @compiled
 def responsibilities(
     loglik: NDArray[np.float32],
@@ -300,21 +326,28 @@ def responsibilities(
     weights: Floats,
     out: Floats,
 ) -> None:
-    """Posterior mass of each grid point: a node's weight is shared by the two hats that cover it."""
+    """Posterior mass of each grid point, a row for each slot."""
     for i in range(slots.size):
+        row = loglik[slots[i]]
         prior = priors[groups[slots[i]]]
-        begin, end = _posterior(loglik[slots[i]], prior, stencil, parts, weights)
+        begin, end = _posterior(row, prior, stencil, parts, weights)
         out[i, :] = 0.0
-        for node in range(begin, end):
-            k = node // parts
-            t = (node - k * parts) / parts
-            if t == 0.0:
-                out[i, k] += weights[node]
-                continue
-            left = (1.0 - t) * prior[k]
-            right = t * prior[k + 1]
-            out[i, k] += weights[node] * left / (left + right)
-            out[i, k + 1] += weights[node] * right / (left + right)
+        _add_hats(weights, begin, end, prior, row.size, parts, out[i])
+
+
+@compiled
+def node_weights(
+    loglik: NDArray[np.float32],
+    slots: NDArray[np.int64],
+    prior: Floats,
+    stencil: Floats,
+    parts: int,
+    out: Floats,
+) -> None:
+    """Posterior mass of each node under one prior, a row for each slot."""
+    for i in range(slots.size):
+        out[i, :] = 0.0
+        _posterior(loglik[slots[i]], prior, stencil, parts, out[i])
 
 
 @compiled
@@ -334,16 +367,24 @@ def learn(
         if not alive[page]:
             continue
         group = groups[page]
-        prior = priors[group]
-        begin, end = _posterior(loglik[page], prior, stencil, parts, weights)
+        row = loglik[page]
+        begin, end = _posterior(row, priors[group], stencil, parts, weights)
         counts[group] += 1.0
-        for node in range(begin, end):
-            k = node // parts
-            t = (node - k * parts) / parts
-            if t == 0.0:
-                sums[group, k] += weights[node]
-                continue
-            left = (1.0 - t) * prior[k]
-            right = t * prior[k + 1]
-            sums[group, k] += weights[node] * left / (left + right)
-            sums[group, k + 1] += weights[node] * right / (left + right)
+        _add_hats(weights, begin, end, priors[group], row.size, parts, sums[group])
+
+
+@compiled
+def mixed(likelihoods: Floats, masses: Floats, slopes: Floats) -> float:
+    """Log-likelihood of pages whose rates have these masses, and its slope at each of them."""
+    total = 0.0
+    slopes[:] = 0.0
+    for page in range(likelihoods.shape[0]):
+        chance = 0.0
+        for node in range(masses.size):
+            chance += likelihoods[page, node] * masses[node]
+        chance = max(chance, 1e-300)
+        total += math.log(chance)
+        inverse = 1.0 / chance
+        for node in range(masses.size):
+            slopes[node] += inverse * likelihoods[page, node]
+    return total

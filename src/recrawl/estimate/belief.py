@@ -8,8 +8,8 @@ changes as a Poisson process: wall time, or the clock of a group of pages.
 
 Between grid points the log-likelihood is smooth, so it is interpolated (six-point polynomial) whenever the
 belief is asked; the answers are far finer than the grid. The prior is a density that is linear in ln λ
-between grid points, a mixture of hats, so one step of learning is one exact step of EM for the weights of the
-mixture.
+between grid points, a mixture of hats, so one step of learning is one exact step of EM for their weights; or
+finer, a law that `recrawl.estimate.rate_laws` has fitted.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.errors import InvalidModel
+from recrawl.estimate.priors import Priors, check_learning
 from recrawl.estimate.rate_grid import RateGrid, interpolation, shifted
-from recrawl.laws.law import positive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,15 +34,8 @@ __all__ = ["Belief"]
 
 _PARTS = 4  # nodes in a step of the grid for means
 _FINE_PARTS = 16  # and for quantiles
-_FLAT_PAGES = 20.0  # pages of entirely unknown rate that the prior of all pages starts from
 _MOST_STEPS = 400
 _SETTLED = 1e-5  # of a prior probability
-
-
-def _check_learning(strength: float, floor: float) -> None:
-    positive("strength", strength, zero=True)
-    if not 0 < floor <= 1:
-        raise InvalidModel(f"floor must lie in (0, 1], not {floor}")
 
 
 class Belief:
@@ -80,11 +73,8 @@ class Belief:
         self._alive = np.zeros(0, dtype=np.bool_)
         self._free: list[int] = []
         self._used = 0
-        self._ends = np.ones(grid.points)
-        self._ends[[0, -1]] = 0.5  # the hats at the two ends are half as wide
-        self._priors = np.full((groups, grid.points), 1.0 / self._ends.sum())
-        self._rates = grid.rates
-        self._log_rates = np.log(self._rates)
+        self._priors = Priors(groups, grid.points)
+        self._rates, self._log_rates = grid.rates, np.log(grid.rates)
         self._tables = {parts: (interpolation(parts), grid.nodes(parts)) for parts in (_PARTS, _FINE_PARTS)}
 
     # Pages come and go.
@@ -129,6 +119,16 @@ class Belief:
         """Number of pages."""
         return int(self._alive.sum())
 
+    def group_of(self, slots: ArrayLike) -> NDArray[np.int32]:
+        """The group of each slot."""
+        return self._group[self._places(slots)]
+
+    def sample(self, most_pages: int) -> NDArray[np.int64]:
+        """Slots of at most so many pages (every n-th), group after group."""
+        slots = np.flatnonzero(self._alive)
+        slots = slots[:: -(-slots.size // most_pages) or 1]
+        return slots[np.argsort(self._group[slots], kind="stable")]
+
     @property
     def bytes_per_page(self) -> int:
         """Memory of one slot."""
@@ -164,15 +164,9 @@ class Belief:
 
         forgetting = math.log(2.0) / self.half_life
         update(
-            self._loglik,
-            places,
-            seen.intervals,
-            seen.kinds,
-            seen.ages,
-            self._rates,
-            self._log_rates,
+            self._loglik, places, seen.intervals, seen.kinds, seen.ages, self._rates, self._log_rates,
             forgetting,
-        )
+        )  # fmt: skip
 
     def evidence(self, slots: ArrayLike) -> NDArray[np.float32]:
         """Log-likelihoods at the grid's rates, a row for each slot: all that a page's accesses have told."""
@@ -189,8 +183,8 @@ class Belief:
 
     @property
     def densities(self) -> NDArray[np.float64]:
-        """The priors themselves, as densities in ln λ at the grid's rates, a row for each group."""
-        return self._priors
+        """The priors themselves, as densities in ln λ, a row for each group, at the rates of `priors`."""
+        return self._priors.density
 
     def shift(self, steps: int) -> None:
         """Move the grid down by whole steps of itself; beyond its old ends evidence goes straight on."""
@@ -198,10 +192,8 @@ class Belief:
         ratio = (grid.high / grid.low) ** (steps / (grid.points - 1))
         self.grid = RateGrid(grid.low / ratio, grid.high / ratio, grid.points)
         self._loglik[:] = shifted(self._loglik, steps)
-        priors = np.exp(shifted(np.log(self._priors), steps))
-        self._priors[:] = priors / (priors * self._ends).sum(axis=1, keepdims=True)
-        self._rates = self.grid.rates
-        self._log_rates = np.log(self._rates)
+        self._priors.shift(steps)
+        self._rates, self._log_rates = self.grid.rates, np.log(self.grid.rates)
         self._tables = {parts: (interpolation(parts), self.grid.nodes(parts)) for parts in self._tables}
 
     # What is believed.
@@ -264,9 +256,29 @@ class Belief:
         out = np.empty((places.size, self.grid.points))
         stencil, nodes = self._tables[_PARTS]
         responsibilities(
-            self._loglik, places, self._group, self._priors, stencil, _PARTS, np.empty(nodes.size), out
+            self._loglik,
+            places,
+            self._group,
+            self._priors.density,
+            stencil,
+            _PARTS,
+            np.empty(nodes.size),
+            out,
         )
         return out
+
+    def likelihoods(self, slots: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What the accesses of each slot say of rates finer than the grid's: those rates, and a row of weights.
+
+        A row sums to 1; its two ends count half, so that its product with a density is an integral.
+        """
+        from recrawl.estimate._belief_kernels import node_weights
+
+        places = self._places(slots)
+        stencil, nodes = self._tables[_PARTS]
+        out = np.empty((places.size, nodes.size))
+        node_weights(self._loglik, places, np.ones(self.grid.points), stencil, _PARTS, out)
+        return nodes, out
 
     def _mean(self, slots: ArrayLike, elapsed: ArrayLike, what: int) -> NDArray[np.float64]:
         from recrawl.estimate._belief_kernels import summarise
@@ -279,8 +291,9 @@ class Belief:
         out = np.empty(places.size)
         scratch = np.empty(nodes.size)
         summarise(
-            self._loglik, places, self._group, self._priors, stencil, nodes, _PARTS, times, what, scratch, out
-        )
+            self._loglik, places, self._group, self._priors.density, stencil, nodes, _PARTS, times, what,
+            scratch, out,
+        )  # fmt: skip
         return out
 
     def _ask(
@@ -294,32 +307,21 @@ class Belief:
         stencil, nodes = self._tables[parts]
         answer = np.empty(places.size) if out is None else out
         kernel(  # type: ignore[operator]
-            self._loglik,
-            places,
-            self._group,
-            self._priors,
-            stencil,
-            nodes,
-            parts,
-            np.ascontiguousarray(argument),
-            np.empty(nodes.size),
-            answer,
-        )
+            self._loglik, places, self._group, self._priors.density, stencil, nodes, parts,
+            np.ascontiguousarray(argument), np.empty(nodes.size), answer,
+        )  # fmt: skip
         return answer
 
     # The priors.
 
     @property
     def priors(self) -> NDArray[np.float64]:
-        """Prior probabilities of the grid's rates, a row for each group."""
-        return self._priors * self._ends
+        """Prior probabilities, a row for each group: of the grid's rates, after `fit_priors` of finer ones."""
+        return self._priors.probabilities
 
     def set_priors(self, priors: ArrayLike) -> None:
         """Go on from priors that the property `priors` gave."""
-        given = np.array(priors, dtype=np.float64)
-        if given.shape != self._priors.shape or not (given > 0).all():
-            raise InvalidModel(f"priors must be positive, of shape {self._priors.shape}, not {given.shape}")
-        self._priors[:] = given / given.sum(axis=1, keepdims=True) / self._ends
+        self._priors.set(priors, _PARTS)
 
     def learn_priors(self, *, strength: float = 10.0, floor: float = 0.02) -> float:
         """Learn every group's prior from the posteriors of its pages, one step of EM; the largest change.
@@ -330,17 +332,18 @@ class Belief:
         """
         from recrawl.estimate._belief_kernels import learn
 
-        _check_learning(strength, floor)
+        check_learning(strength, floor)
         if not self._alive.any():
             return 0.0
+        self._priors.coarsen()
         stencil, nodes = self._tables[_PARTS]
-        sums = np.zeros_like(self._priors)
-        counts = np.zeros(self._priors.shape[0])
+        sums = np.zeros_like(self._priors.density)
+        counts = np.zeros(self._priors.groups)
         learn(
-            self._loglik, self._alive, self._group, self._priors, stencil, _PARTS,
+            self._loglik, self._alive, self._group, self._priors.density, stencil, _PARTS,
             np.empty(nodes.size), sums, counts,
         )  # fmt: skip
-        return self._set_priors(sums, counts, strength, floor)
+        return self._priors.blend(sums, counts, strength, floor)
 
     def settle_priors(
         self,
@@ -357,44 +360,29 @@ class Belief:
         broad. What a page says about the grid is computed once, for at most `most_pages` pages (every n-th),
         so that hundreds of steps are cheap.
         """
-        _check_learning(strength, floor)
-        pages = np.flatnonzero(self._alive)
+        check_learning(strength, floor)
+        pages = self.sample(most_pages)
         if not pages.size:
             return 0
-        limit = min(_MOST_STEPS, 1 + pages.size // 20) if steps is None else steps
-        pages = pages[:: -(-pages.size // most_pages)]
-        pages = pages[np.argsort(self._group[pages], kind="stable")]
-        learnt, self._priors = self._priors, np.full_like(self._priors, 1.0 / self._ends.sum())
+        limit = min(_MOST_STEPS, 1 + self.pages // 20) if steps is None else steps
+        self._priors.coarsen()
+        learnt, self._priors = self._priors, Priors(self._priors.groups, self.grid.points)
         hats = self.posterior(pages)  # under a flat prior: the likelihood of each hat
         self._priors = learnt
         groups = self._group[pages]
-        counts = np.bincount(groups, minlength=len(learnt)).astype(np.float64)
+        counts = np.bincount(groups, minlength=learnt.groups).astype(np.float64)
         present = np.flatnonzero(counts)
         edges = np.searchsorted(groups, present)
         done = 0
         while done < limit:
             done += 1
-            masses = hats * self._priors[groups]
+            masses = hats * self._priors.density[groups]
             masses /= masses.sum(axis=1, keepdims=True)
-            sums = np.zeros_like(self._priors)
+            sums = np.zeros_like(self._priors.density)
             sums[present] = np.add.reduceat(masses, edges, axis=0)
-            if self._set_priors(sums, counts, strength, floor) < _SETTLED:
+            if self._priors.blend(sums, counts, strength, floor) < _SETTLED:
                 break
         return done
-
-    def _set_priors(
-        self, sums: NDArray[np.float64], counts: NDArray[np.float64], strength: float, floor: float
-    ) -> float:
-        even = self._ends / self._ends.sum()
-        # A few pages must not seem to know the whole law of rates: flat pseudo-pages join them.
-        everywhere = (sums.sum(axis=0) + _FLAT_PAGES * even) / (counts.sum() + _FLAT_PAGES)
-        # A group without pages takes the mean of all, whatever the strength.
-        share = np.where(counts + strength > 0, counts + strength, 1.0)[:, None]
-        masses = np.where(counts[:, None] > 0, (sums + strength * everywhere) / share, everywhere)
-        masses = (1.0 - floor) * masses + floor * even
-        moved = float(np.abs(masses - self.priors).max())
-        self._priors = masses / self._ends
-        return moved
 
     # Keeping it.
 
@@ -406,7 +394,7 @@ class Belief:
             "group": self._group[: self._used].copy(),
             "alive": self._alive[: self._used].copy(),
             "free": np.array(self._free, dtype=np.int64),
-            "priors": self._priors.copy(),
+            "priors": self._priors.density.copy(),
         }
 
     @classmethod
@@ -419,7 +407,7 @@ class Belief:
         belief._alive = np.array(state["alive"], dtype=np.bool_)
         belief._used = belief._alive.size
         belief._free = [int(slot) for slot in state["free"]]
-        belief._priors = np.array(state["priors"], dtype=np.float64)
+        belief._priors.density = np.array(state["priors"], dtype=np.float64)
         return belief
 
     def _places(self, slots: ArrayLike) -> NDArray[np.int64]:
@@ -431,5 +419,5 @@ class Belief:
         return places
 
     def _check_group(self, group: int) -> None:
-        if not 0 <= group < self._priors.shape[0]:
-            raise InvalidModel(f"group must lie from 0 to {self._priors.shape[0] - 1}, not {group}")
+        if not 0 <= group < self._priors.groups:
+            raise InvalidModel(f"group must lie from 0 to {self._priors.groups - 1}, not {group}")

@@ -18,6 +18,7 @@ from recrawl.estimate.changes_mle import change_rates
 from recrawl.estimate.observations import Observations
 from recrawl.estimate.online import BASELINES, baseline_rates
 from recrawl.estimate.rate_grid import RateGrid
+from recrawl.estimate.rate_laws import fit_priors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,7 +98,8 @@ def learnt_belief(
         for group in range(count):
             belief.move(slots[groups == group], group)
     belief.observe(observations, slots)
-    belief.settle_priors()
+    if slots.size:
+        fit_priors(belief)
     return belief, slots
 
 

@@ -97,9 +97,15 @@ class ClockBelief:
         last = np.full(slots.size, np.nan) if last_access is None else np.asarray(last_access, np.float64)
         pages.last[slots] = np.where(np.isnan(last), 0.0, last)
         pages.state[slots] = np.where(np.isnan(last), kernel.NEW, kernel.SEEN)
-        self.state.counters[kernel.PAGES] += slots.size
-        self._unsettled += slots.size
+        self.admitted(slots.size)
         return slots
+
+    def admitted(self, count: int) -> None:
+        """So many slots that were reserved hold pages now."""
+        from recrawl.estimate._clock_kernels import PAGES
+
+        self.state.counters[PAGES] += count
+        self._unsettled += count
 
     def reserve(self, count: int) -> NDArray[np.int64]:
         """Slots that hold no page yet."""
@@ -287,7 +293,11 @@ class ClockBelief:
 
     def wants_care(self) -> bool:
         """Whether `maintain` would make groups anew, or change the scale of time."""
-        return self.moves_to_regroup() <= 0 or self._drift() > _RESCALE
+        return self.wants_groups() or self._drift() > _RESCALE
+
+    def wants_groups(self) -> bool:
+        """Whether so many pages came or went that groups should be made anew."""
+        return self.moves_to_regroup() <= 0
 
     def moves_to_regroup(self) -> int:
         """How many more pages may come or go before groups should be made anew."""
@@ -312,18 +322,22 @@ class ClockBelief:
 
     def maintain(self, now: float) -> bool:
         """Follow the number of pages and the budget, if they have moved far; did numbers of groups or clocks change?"""
-        from recrawl.estimate._clock_state import rescaled
-
-        moved = self.moves_to_regroup() <= 0
+        moved = self.wants_groups()
         if moved:
             self.adopt_groups(self.propose_groups(), now)
-        if self._drift() > _RESCALE:
-            wanted = max(len(self), 1) / self.budget
-            steps = round(np.log(wanted / self._round) / np.log(_STEP))
-            rescaled(self.state, self.belief, steps, now)
-            self._round *= _STEP**steps
-            moved = True
-        return moved
+        return self.rescale(now) or moved
+
+    def rescale(self, now: float) -> bool:
+        """Bins and the grid of rates follow the number of pages and the budget, if they have moved far; did they?"""
+        from recrawl.estimate._clock_state import rescaled
+
+        if self._drift() <= _RESCALE:
+            return False
+        wanted = max(len(self), 1) / self.budget
+        steps = round(np.log(wanted / self._round) / np.log(_STEP))
+        rescaled(self.state, self.belief, steps, now)
+        self._round *= _STEP**steps
+        return True
 
     def propose_groups(self) -> Found:
         """Groups for the pages of now: slow for many pages, and may run in a thread of its own."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl._compiled import compiled
+from recrawl._compiled import compiled, compiled_inline
 from recrawl.revisit._kernels import bounded_demand, solve_gap
 
 if TYPE_CHECKING:
@@ -30,6 +30,35 @@ def _slopes(a: float, z: float) -> tuple[float, float]:
     """dz/dln a = F/F' and d²z/d(ln a)², where F(z) = 1 − (1+z)e^{−z} = a and F''/F' = (1−z)/z."""
     first = a * (1.0 + z) / (z * (1.0 - a))
     return first, first * (1.0 - first * (1.0 - z) / z)
+
+
+@compiled_inline
+def _place(
+    i: int,
+    a: float,
+    price: float,
+    margin: float,
+    steps: int,
+    exponent: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    reserve: NDArray[np.float64],
+) -> tuple[float, float, bool]:
+    """Demand x of a page, its z (0 where the demand is constant), and whether the page is near."""
+    x, z = 0.0, 0.0
+    near_by = reserve.size > 0 and reserve[i] > price / (1.0 + margin)
+    if exponent[i] > 0.0 and not near_by and a < 1.0 + margin:
+        near_by = a > 1.0 - margin
+        if not near_by:
+            z = solve_gap(a, steps)
+            x = exponent[i] / z
+    if low.size > 0 and x < low[i] * (1.0 + 2.0 * margin) and not near_by:
+        near_by = z > 0.0 and x > low[i] * (1.0 - 2.0 * margin)
+        x, z = low[i], 0.0
+    if high.size > 0 and x > high[i] * (1.0 - 2.0 * margin) and not near_by:
+        near_by = z > 0.0 and x < high[i] * (1.0 + 2.0 * margin)
+        x, z = high[i], 0.0
+    return x, z, near_by
 
 
 @compiled
@@ -63,23 +92,7 @@ def expand(
                 out[i] = -held[i]
                 continue
             a = price * base[i]
-            x, z = 0.0, 0.0
-            smooth = False
-            near_by = reserve.size > 0 and reserve[i] > price / (1.0 + margin)
-            if exponent[i] > 0.0 and not near_by and a < 1.0 + margin:
-                near_by = a > 1.0 - margin
-                if not near_by:
-                    z = solve_gap(a, steps)
-                    x = exponent[i] / z
-                    smooth = True
-            if low.size > 0 and x < low[i] * (1.0 + 2.0 * margin) and not near_by:
-                near_by = smooth and x > low[i] * (1.0 - 2.0 * margin)
-                x = low[i]
-                smooth = False
-            if high.size > 0 and x > high[i] * (1.0 - 2.0 * margin) and not near_by:
-                near_by = smooth and x < high[i] * (1.0 + 2.0 * margin)
-                x = high[i]
-                smooth = False
+            x, z, near_by = _place(i, a, price, margin, steps, exponent, low, high, reserve)
             if near_by:
                 if count == near.size:
                     return 0.0, 0.0, 0.0, -1
@@ -89,7 +102,7 @@ def expand(
                 continue
             block += x
             out[i] = -x
-            if smooth:
+            if z > 0.0:
                 first, second = _slopes(a, z)
                 block_slope -= x * first / z
                 block_curve += x * (2.0 * first * first / z - second) / z

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl._compiled import compiled
+from recrawl._compiled import compiled, compiled_inline
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,6 +15,29 @@ __all__ = ["IDLE", "play"]
 
 # The state between batches: clock, end of the service (IDLE: none), first and number of waiting pages.
 IDLE = -1.0
+
+
+@compiled_inline
+def _keep(
+    now: float,
+    first: int,
+    waiting: int,
+    arrived: NDArray[np.float64],
+    expires: NDArray[np.float64],
+    lengths: NDArray[np.float64],
+) -> int:
+    """Close the ranks of the pages that have not expired; their number."""
+    places = arrived.size
+    kept = 0
+    for i in range(waiting):
+        page = (first + i) % places
+        if expires[page] > now:
+            target = (first + kept) % places
+            arrived[target] = arrived[page]
+            expires[target] = expires[page]
+            lengths[target] = lengths[page]
+            kept += 1
+    return kept
 
 
 @compiled
@@ -58,17 +81,8 @@ def play(
             idle += now - free_since
         # Pages whose time has run out leave the buffer.
         if waiting > 0 and patience.size > 0:
-            kept = 0
-            for i in range(waiting):
-                page = (first + i) % places
-                if expires[page] > now:
-                    target = (first + kept) % places
-                    arrived[target] = arrived[page]
-                    expires[target] = expires[page]
-                    lengths[target] = lengths[page]
-                    kept += 1
-                else:
-                    obsolete += 1.0
+            kept = _keep(now, first, waiting, arrived, expires, lengths)
+            obsolete += waiting - kept
             waiting = kept
         clock = now
         if service_end < 0.0:

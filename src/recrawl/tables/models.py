@@ -160,8 +160,8 @@ def _entries(table: dict[str, Any], name: str) -> list[dict[str, Any]]:
 def _mode(entry: dict[str, Any], make: _Arrivals) -> Mode:
     _only(entry, {"robots", "D"}, "[[mode]]")
     robots = _need(entry, "robots", "[[mode]]")
-    if isinstance(robots, bool) or not isinstance(robots, int):
-        raise InvalidModel(f"mode.robots must be a whole number, not {robots!r}")
+    if isinstance(robots, bool) or not isinstance(robots, int) or robots < 1:
+        raise InvalidModel(f"mode.robots must be a whole number from 1, not {robots!r}")
     return Mode(robots, make(_need(entry, "D", "[[mode]]"), f"D of the mode of {robots} robots"))
 
 

@@ -69,5 +69,9 @@ class ManualClock:
         await self._settle()
 
     async def _settle(self) -> None:
+        """Let everybody who can go on do so, until all wait for time or for another thread."""
+        ready = getattr(asyncio.get_running_loop(), "_ready", None)  # other event loops do not have it
         for _ in range(_TURNS):
             await asyncio.sleep(0)
+            if ready is not None and not ready:
+                return

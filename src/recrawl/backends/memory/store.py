@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice
@@ -16,7 +17,18 @@ from recrawl.backends._recording import (
     keeps_text,
     new_text,
 )
-from recrawl.engine.records import Content, Finding, NewPage, PageColumns, PageRecord, Revision, State
+from recrawl.engine.history import TIERS, HistoryPoint, choose_tier, joined, merged
+from recrawl.engine.records import (
+    KEPT_ACCESSES,
+    AccessNote,
+    Content,
+    Finding,
+    NewPage,
+    PageColumns,
+    PageRecord,
+    Revision,
+    State,
+)
 from recrawl.errors import StoreError
 
 if TYPE_CHECKING:
@@ -37,6 +49,8 @@ class _Tables:
     last_revision: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     changes: int = 0
+    accesses: dict[str, deque[AccessNote]] = field(default_factory=dict)
+    history: tuple[dict[int, HistoryPoint], ...] = field(default_factory=lambda: tuple({} for _ in TIERS))
 
 
 class MemoryStore:
@@ -62,6 +76,35 @@ class MemoryStore:
     async def page(self, url: str) -> PageRecord | None:
         self._check_open()
         return self._tables.pages.get(url)
+
+    async def some_pages(self, urls: Sequence[str]) -> list[PageRecord | None]:
+        self._check_open()
+        return [self._tables.pages.get(url) for url in urls]
+
+    async def accesses(self, url: str) -> list[AccessNote]:
+        self._check_open()
+        return list(self._tables.accesses.get(url, ()))
+
+    async def note_history(self, time: float, values: Sequence[float]) -> None:
+        self._check_open()
+        for tier, rows in zip(TIERS, self._tables.history, strict=True):
+            slot = math.floor(time / tier.seconds)
+            old = rows.get(slot, HistoryPoint(slot * tier.seconds, tier.seconds, 0, ()))
+            means = merged(old.count, old.values, 1, values)
+            rows[slot] = replace(old, count=old.count + 1, values=means)
+            while rows and next(iter(rows)) < math.floor((time - tier.keeps) / tier.seconds):
+                del rows[next(iter(rows))]
+
+    async def history(self, begin: float, end: float, points: int) -> list[HistoryPoint]:
+        self._check_open()
+        finest = self._tables.history[0]
+        if not finest:
+            return []
+        place = choose_tier(begin, max(finest) * TIERS[0].seconds)
+        width = TIERS[place].seconds
+        rows = sorted(self._tables.history[place].items())
+        found = [row for slot, row in rows if math.floor(begin / width) <= slot <= math.floor(end / width)]
+        return joined(found, begin, end, points)
 
     async def add(self, pages: Sequence[NewPage]) -> list[PageRecord]:
         self._check_open()
@@ -128,6 +171,14 @@ class MemoryStore:
                 return page.url
         return None
 
+    async def same_contents(self, digests: Sequence[bytes]) -> dict[bytes, str]:
+        self._check_open()
+        wanted, found = set(digests), dict[bytes, str]()
+        for page in self._tables.pages.values():
+            if page.digest in wanted and is_searchable(page):
+                found.setdefault(page.digest, page.url)
+        return found
+
     async def save(self, name: str, value: bytes) -> None:
         self._check_open()
         self._saved[name] = bytes(value)
@@ -182,6 +233,8 @@ def _record(tables: _Tables, finding: Finding) -> None:
     tables.pages[url] = now
     tables.outcomes[finding.access.outcome.value] += 1
     tables.changes += now.changes - before.changes
+    note = AccessNote(round(finding.access.ended, 3), finding.access.outcome, now.changes > before.changes)
+    tables.accesses.setdefault(url, deque(maxlen=KEPT_ACCESSES)).append(note)
     if new_text(before, finding) and finding.content is not None:
         tables.texts[url] = finding.content
     if finding.content is not None and keeps_text(finding):

@@ -72,6 +72,9 @@ def open_writer(path: Path) -> sqlite3.Connection:
             connection.execute("PRAGMA journal_size_limit = 67108864")
             connection.execute("PRAGMA cache_size = -65536")  # KiB
             _migrate(connection)
+            connection.execute(
+                QUERIES["end_leases"]
+            ).close()  # the caller has the lock: whoever had pages is dead
         except BaseException:
             connection.close()
             raise

@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recrawl.backends.sqlite._files import QUERIES, EngineLock, explained, open_reader, open_writer
+from recrawl.backends.sqlite._history import accesses_of, note_history, read_history
+from recrawl.backends.sqlite._reader import Reader
 from recrawl.backends.sqlite._recorder import Recorder, page_of, revision_of
 from recrawl.backends.sqlite._writer import Writer
 from recrawl.engine.records import Finding, NewPage, PageColumns, PageRecord, Revision, State
@@ -18,6 +20,9 @@ from recrawl.errors import StoreError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
+
+    from recrawl.engine.history import HistoryPoint
+    from recrawl.engine.records import AccessNote
 
 __all__ = ["SqliteStore"]
 
@@ -45,6 +50,7 @@ class SqliteStore:
         else:
             open_reader(path).close()
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="recrawl-store-read")
+        self._reader = Reader(path)
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._on_disk = 0  # the newest revision known to survive a power failure
@@ -83,6 +89,14 @@ class SqliteStore:
             raise StoreError(f"store {self._path} was opened for reading")
         return await self._writer.run(work, durable=durable)
 
+    async def _ask(self, query: str, /, **values: Any) -> list[tuple[Any, ...]]:
+        """Rows of a query that takes no time."""
+        if self._closed:
+            raise StoreError(f"store {self._path} is closed")
+        return await self._reader.ask(
+            lambda connection: connection.execute(QUERIES[query], values).fetchall()
+        )
+
     async def _rows(self, query: str, /, **values: Any) -> list[tuple[Any, ...]]:
         return await self._read(lambda connection: connection.execute(QUERIES[query], values).fetchall())
 
@@ -107,8 +121,22 @@ class SqliteStore:
             yield PageColumns(*columns)
 
     async def page(self, url: str) -> PageRecord | None:
-        rows = await self._rows("page_by_url", url=url)
+        rows = await self._ask("page_by_url", url=url)
         return page_of(rows[0]) if rows else None
+
+    async def some_pages(self, urls: Sequence[str]) -> list[PageRecord | None]:
+        rows = await self._rows("pages_by_url", urls=json.dumps(list(urls)))
+        known = {row[1]: page_of(row) for row in rows}
+        return [known.get(url) for url in urls]
+
+    async def accesses(self, url: str) -> list[AccessNote]:
+        return await self._read(lambda connection: accesses_of(connection, url))
+
+    async def note_history(self, time: float, values: Sequence[float]) -> None:
+        await self._write(lambda connection: note_history(connection, time, values))
+
+    async def history(self, begin: float, end: float, points: int) -> list[HistoryPoint]:
+        return await self._read(lambda connection: read_history(connection, begin, end, points))
 
     async def add(self, pages: Sequence[NewPage]) -> list[PageRecord]:
         def work(connection: sqlite3.Connection) -> list[PageRecord]:
@@ -147,11 +175,24 @@ class SqliteStore:
         )
 
     async def last_revision(self) -> int:
-        return int((await self._rows("last_revision"))[0][0])
+        return int((await self._ask("last_revision"))[0][0])
 
     async def same_content(self, digest: bytes) -> str | None:
-        rows = await self._rows("same_content", digest=digest)
+        rows = await self._ask("same_content", digest=digest)
         return str(rows[0][0]) if rows else None
+
+    async def same_contents(self, digests: Sequence[bytes]) -> dict[bytes, str]:
+        def read(connection: sqlite3.Connection) -> dict[bytes, str]:
+            found = {}
+            for digest in digests:
+                row = connection.execute(QUERIES["same_content"], {"digest": digest}).fetchone()
+                if row is not None:
+                    found[digest] = row[0]
+            return found
+
+        if self._closed:
+            raise StoreError(f"store {self._path} is closed")
+        return await self._reader.ask(read)
 
     async def save(self, name: str, value: bytes) -> None:
         values = {"name": name, "value": value}
@@ -182,6 +223,7 @@ class SqliteStore:
         self._closed = True
         if self._writer is not None:
             await self._writer.close()
+        await self._reader.close()
         await asyncio.to_thread(self._readers.shutdown)
         for connection in self._connections:
             connection.close()

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["Finder"]
 
 _SNIPPET = 200  # characters
+_LOOKED_AT = 3_000  # characters of a text in which a snippet is looked for
+_TRIES = 20  # places inside longer words that are passed over
 _WORDS = 64  # of a query that are looked for; the rest of a longer one is left out
 
 
@@ -46,7 +48,7 @@ class Finder:
             # tantivy demands a limit of at least 1.
             result: Any = self._searcher.search(whole, limit=max(limit, 1), offset=offset, count=True)
             if result.count:
-                return result.count, self._hits(result.hits[:limit], some_of_them)
+                return result.count, self._hits(result.hits[:limit], some_of_them, parsed.wanted)
         return 0, []
 
     def _queries(self, texts: Sequence[str]) -> list[tantivy.Query]:
@@ -69,16 +71,30 @@ class Finder:
             query = tantivy.Query.phrase_query(self._schema, name, list(words))
         return tantivy.Query.boost_query(query, BOOSTS[name])
 
-    def _hits(self, found: Sequence[tuple[float, tantivy.DocAddress]], query: tantivy.Query) -> list[Hit]:
+    def _hits(
+        self,
+        found: Sequence[tuple[float, tantivy.DocAddress]],
+        query: tantivy.Query,
+        texts: Sequence[str],
+    ) -> list[Hit]:
         snippets = tantivy.SnippetGenerator.create(self._searcher, query, self._schema, "text")
         snippets.set_max_num_chars(_SNIPPET)
-        return [self._hit(score, self._searcher.doc(address), snippets) for score, address in found]
+        words = [word for text in texts[:_WORDS] for word in self._analyzer.analyze(separated(text))][:_WORDS]
+        words.sort(key=len, reverse=True)
+        return [self._hit(score, self._searcher.doc(address), snippets, words) for score, address in found]
 
-    def _hit(self, score: float, page: Any, snippets: tantivy.SnippetGenerator) -> Hit:
-        snippet = snippets.snippet_from_doc(page)
+    def _hit(self, score: float, page: Any, snippets: tantivy.SnippetGenerator, words: Sequence[str]) -> Hit:
+        whole = page.get_first("text") or ""
+        part = page
+        if (
+            len(whole) > _LOOKED_AT
+        ):  # to take a long text apart for a snippet would take longer than the search
+            start = _beginning(whole, words)
+            part = tantivy.Document(text=whole[start : start + _LOOKED_AT])
+        snippet = snippets.snippet_from_doc(part)
         text, places = joined(snippet.fragment(), [(mark.start, mark.end) for mark in snippet.highlighted()])
         if not text:  # the words are in the title or the headings
-            text, _ = joined((page.get_first("text") or "")[:_SNIPPET])
+            text, _ = joined(whole[:_SNIPPET])
         return Hit(
             url=page.get_first("url"),
             site=page.get_first("site"),
@@ -88,3 +104,17 @@ class Finder:
             revision=page.get_first("revision"),
             marks=places,
         )
+
+
+def _beginning(text: str, words: Sequence[str]) -> int:
+    """Where to look for a snippet in a long text: before the longest of the words that is found in it."""
+    small = text.lower()
+    for word in words:
+        place = small.find(word)
+        for _ in range(_TRIES):
+            if place < 0:
+                break
+            if place == 0 or not small[place - 1].isalnum():
+                return small.rfind(" ", 0, max(place - _SNIPPET, 0)) + 1
+            place = small.find(word, place + 1)
+    return 0

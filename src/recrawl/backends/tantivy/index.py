@@ -119,6 +119,10 @@ class TantivyIndex:
 
     def _opened(self) -> tantivy.Index:
         """The index, as of the last commit by whoever writes it."""
+        if (
+            self._writer is not None and self._index is not None
+        ):  # only this process writes it, and reloads it itself
+            return self._index
         with self._opening, self._explained():
             stamp = self._meta_stamp()
             if self._index is None:
@@ -183,7 +187,8 @@ class TantivyIndex:
                 self._writer.delete_documents_by_term("url", _WATERMARK)
                 self._writer.add_document(tantivy.Document(url=_WATERMARK, revision=number))
             self._writer.commit()
-        self._opened()
+            self._stamp = self._meta_stamp()
+            self._opened().reload()
         return number
 
     def _drop_writer(self) -> None:

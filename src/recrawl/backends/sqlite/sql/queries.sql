@@ -75,6 +75,10 @@ ON CONFLICT (page) DO UPDATE SET until = excluded.until;
 -- name: end_lease
 DELETE FROM leases WHERE page = :page;
 
+-- name: end_leases
+-- The store is opened by its only engine: nobody has a page any more.
+DELETE FROM leases;
+
 -- name: links_of
 SELECT targets FROM links WHERE page = :page;
 
@@ -141,3 +145,38 @@ INSERT INTO saved (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPD
 
 -- name: load
 SELECT value FROM saved WHERE name = :name;
+
+-- name: pages_by_url
+-- Some pages (a JSON array of URLs), those that are known, with all that is known of them.
+SELECT p.id, p.url, s.name, p.state, p.depth, p.found_at, p.weight, coalesce(i.number, 0), p.last_access,
+       p.last_change, p.last_modified, p.etag, p.digest, p.accesses, p.changes, p.failures, p.retry_at, l.until,
+       p.revision, p.title, p.announced, p.last_try, p.last_outcome, p.reason, p.duplicate_of, p.moved_to, p.belief
+FROM json_each(:urls) AS wanted
+JOIN pages AS p ON p.url = wanted.value
+JOIN sites AS s ON s.id = p.site
+LEFT JOIN in_links AS i ON i.page = p.id
+LEFT JOIN leases AS l ON l.page = p.id;
+
+-- name: log_access
+-- Text || text would do for bytes too, but its substr counts characters; hence the cast.
+INSERT INTO accesses (page, log) VALUES (:page, :entry)
+ON CONFLICT (page) DO UPDATE SET log = substr(CAST(log || excluded.log AS BLOB), -:most);
+
+-- name: accesses_of
+SELECT a.log FROM pages AS p JOIN accesses AS a ON a.page = p.id WHERE p.url = :url;
+
+-- name: history_row
+SELECT count, means FROM history WHERE tier = :tier AND slot = :slot;
+
+-- name: set_history
+INSERT INTO history (tier, slot, count, means) VALUES (:tier, :slot, :count, :means)
+ON CONFLICT (tier, slot) DO UPDATE SET count = excluded.count, means = excluded.means;
+
+-- name: forget_history
+DELETE FROM history WHERE tier = :tier AND slot < :slot;
+
+-- name: newest_history
+SELECT max(slot) FROM history WHERE tier = :tier;
+
+-- name: history_between
+SELECT slot, count, means FROM history WHERE tier = :tier AND slot BETWEEN :first AND :last ORDER BY slot;

@@ -56,7 +56,7 @@ CREATE TABLE links (
     targets BLOB NOT NULL
 );
 
--- The newest text of each page that has one. `body` is zlib where `packed` is 1; headings are a JSON array.
+-- The newest text of each page that has one. `packed`: 0 plain, 1 zlib, 2 zstd; headings are a JSON array.
 CREATE TABLE texts (
     page INTEGER PRIMARY KEY REFERENCES pages (id),
     packed INTEGER NOT NULL,
