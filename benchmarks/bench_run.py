@@ -52,7 +52,7 @@ def _against_scrapy(url: str, folder: Path) -> list[Measure]:
         ours.append(_engine(url, folder / f"data{repeat}"))
         access.append(_engine_accesses(urls))
         if Path(_SCRAPY).exists():
-            theirs.append(_document([_SCRAPY, str(_HERE / "peer_scrapy.py"), str(urls)]))
+            theirs.append(_document([_SCRAPY, "-P", str(_HERE / "peer_scrapy.py"), str(urls)]))
     _print_stages(ours, access)
     cost = [1e3 * run["seconds"] / PAGES for run in ours]
     value = f"{np.median(cost):.2f} CPU-ms per page ({min(cost):.2f} to {max(cost):.2f})"
