@@ -172,9 +172,8 @@ def test_bad_addresses_are_named(recrawl, tmp_path):
 
 def test_answers_are_not_held_back():
     """asyncio turns the delay of small packets off only on sockets that name their protocol."""
-    with bind("127.0.0.1", 0, explicit=True) as listening:
-        with socket.create_connection(listening.getsockname()):
-            listening.setblocking(True)
-            accepted, _ = listening.accept()
-            with accepted:
-                assert accepted.proto == socket.IPPROTO_TCP
+    with bind("127.0.0.1", 0, explicit=True) as listening, socket.create_connection(listening.getsockname()):
+        listening.setblocking(True)
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.proto == socket.IPPROTO_TCP
