@@ -11,6 +11,8 @@ import json
 import math
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from recrawl.engine.history import SERIES
@@ -64,6 +66,8 @@ class Source(NoActions):
     def __init__(self, store: Store, index: Index, data: Path | None = None) -> None:
         self.store, self.index, self._data = store, index, data
         self._kept = Kept()
+        # Searches for thresholds take seconds: one after the other, and in nobody's way.
+        self._alone = ThreadPoolExecutor(1, thread_name_prefix="recrawl-robots")
 
     # What differs beside the engine and inside it.
 
@@ -326,7 +330,8 @@ class Source(NoActions):
 
     async def _robots(self, service_factor: float) -> RobotsView:
         now, status, model = self.now(), await self.status(), await self.queue_model()
-        return await asyncio.to_thread(robots_view, now, status, model, service_factor)
+        work = partial(robots_view, now, status, model, service_factor)
+        return await asyncio.get_running_loop().run_in_executor(self._alone, work)
 
     async def queue_model(self) -> FittedQueue | None:
         """The index queue as it was fitted; None: not yet."""
