@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from recrawl.engine.automatic import best_fixed, propose, worth
 from recrawl.engine.status import finite
+from recrawl.engine.wording import significant
 from recrawl.errors import InvalidModel, RecrawlError
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _law(name: str, law: PhaseType, samples: int, histogram: Histogram) -> dict[
         "mean": law.mean,
         "scv": law.scv,
         "samples": samples,
-        "detail": f"mean {law.mean:.4g} s, scv {law.scv:.3g}, from {samples:,}",
+        "detail": f"mean {significant(law.mean, 4)} s, scv {significant(law.scv)}, from {samples:,}",
         "density": _density(law, histogram.edges),
         "histogram": [
             {"low": low, "high": high, "density": count / (samples * (high - low))}
@@ -286,16 +287,19 @@ def _under(model: FittedQueue, table: Sequence[int]) -> dict[str, Any]:
 
 def _told(document: Mapping[str, Any], reason: str) -> str:
     now, same = document["now"]["measures"], document["same"]["measures"]
+
+    def part(of: Mapping[str, Any], name: str) -> str:
+        return f"{significant(100 * of[name], 2)} %"
+
     text = (
-        f"With the present thresholds the indexer would starve {100 * same['starvation']:.2g} % of the time "
-        f"(now {100 * now['starvation']:.2g} %), {100 * same['loss']:.2g} % of the pages would be lost "
-        f"(now {100 * now['loss']:.2g} %)"
+        f"With the present thresholds the indexer would starve {part(same, 'starvation')} of the time "
+        f"(now {part(now, 'starvation')}), {part(same, 'loss')} of the pages would be lost (now {part(now, 'loss')})"
     )
     if document["best"] is None:
         return f"{text}. No better ones were found: {reason}."
     best = document["best"]["measures"]
     gain = 1.0 - best["cost"] / same["cost"] if same["cost"] > 0 else 0.0
-    return f"{text}; the best ones for that would cost {100 * gain:.2g} % less."
+    return f"{text}; the best ones for that would cost {significant(100 * gain, 2)} % less."
 
 
 @lru_cache(_MODELS)
