@@ -1,6 +1,6 @@
 # Every target sets itself up; Python >= 3.11, make and the package registries are all it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow check docs figures format bench bench-scrapy requirements clean-cache clean
+.PHONY: help setup demo test test-slow check docs figures format bench bench-scrapy requirements clean-cache clean screenshots
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -26,6 +26,9 @@ check: $(READY) ## format, lint and types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+
+screenshots: $(READY) ## take the pictures of docs/web.md anew (needs chromium; some minutes)
+	@RECRAWL_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q tests/web/test_browser.py -k screenshots
 
 docs: $(READY) ## the documentation, in build/docs/index.html; a warning is an error
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/docs-trees docs build/docs

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -167,11 +167,17 @@ async def _beside(engine: Engine, stopping: asyncio.Event, seconds: float | None
         loop.call_later(seconds, stopping.set)
     if not sys.stderr.isatty():
         return
-    while not stopping.is_set():
-        sys.stderr.write(f"\r\x1b[K{_line(engine)}")
+    try:
+        while not stopping.is_set():
+            sys.stderr.write(f"\r\x1b[K{_line(engine)}")
+            sys.stderr.flush()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(0.5):
+                    await stopping.wait()
+        sys.stderr.write("\r\x1b[Kstopping: robots finish their accesses")
+    finally:
+        sys.stderr.write("\n")
         sys.stderr.flush()
-        await asyncio.sleep(0.5)
-    sys.stderr.write("\r\x1b[Kstopping: robots finish their accesses\n")
 
 
 def _line(engine: Engine) -> str:

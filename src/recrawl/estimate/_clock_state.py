@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from recrawl.estimate.belief import Belief
 
-__all__ = ["empty_clocks", "grown", "regrouped", "rescaled"]
+__all__ = ["empty_clocks", "first_prior", "grown", "regrouped", "rescaled"]
 
 _BINS_PER_ROUND = 16
 _PARTS = 20  # speeds are estimated anew after this part of N accesses
@@ -26,7 +26,7 @@ def empty_clocks(belief: Belief, round_time: float, start: float, ticking: bool)
     numbers = np.zeros(5)
     numbers[kernel.WIDTH] = round_time / _BINS_PER_ROUND
     numbers[kernel.ORIGIN] = start
-    numbers[kernel.SHRINK], numbers[kernel.CAP], numbers[kernel.LASTING] = 0.3, 64.0, 0.4
+    numbers[kernel.SHRINK], numbers[kernel.CAP], numbers[kernel.LASTING] = 0.4, 64.0, 0.4
     counters = np.zeros(9, dtype=np.int64)
     counters[kernel.PARTS] = _PARTS
     counters[kernel.GROUPS] = 1
@@ -47,6 +47,12 @@ def empty_clocks(belief: Belief, round_time: float, start: float, ticking: bool)
         counters=counters,
         scratch=np.zeros(rates.size),
     )
+
+
+def first_prior(changes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Before anything is learnt: about one change in two rounds, within a factor of twenty."""
+    mass = np.exp(-0.5 * (np.log(2.0 * changes) / 1.5) ** 2)
+    return np.asarray(0.98 * mass / mass.sum() + 0.02 / mass.size)
 
 
 def _group_arrays(parent: NDArray[np.int32]) -> kernel.Groups:
@@ -99,9 +105,19 @@ def regrouped(
     return found
 
 
-def rescaled(clocks: kernel.Clocks, belief: Belief, ratio: float, now: float) -> None:
-    """Bins that are `ratio` as wide, and the rates of a grid that was moved."""
+def rescaled(clocks: kernel.Clocks, belief: Belief, steps: int, now: float) -> None:
+    """A grid of rates that lies `steps` lower, and bins that are wider alike.
+
+    The prior goes with what was learnt, or else with the grid.
+    """
     kernel.advance_clocks(clocks, now)
+    prior = belief.priors
+    grid = belief.grid
+    ratio = (grid.high / grid.low) ** (steps / (grid.points - 1))
+    belief.shift(steps)
+    if clocks.counters[kernel.OBSERVED] > 0:
+        prior = 0.98 * belief.priors + 0.02 / grid.points
+    belief.set_priors(prior)
     clocks.rates[:] = belief.grid.rates
     clocks.log_rates[:] = np.log(clocks.rates)
     _rebin(clocks, ratio, now)

@@ -66,7 +66,7 @@ class ClockBelief:
     """
 
     def __init__(self, budget: float, *, start: float = 0.0, ticking: bool = True) -> None:
-        from recrawl.estimate._clock_state import empty_clocks
+        from recrawl.estimate._clock_state import empty_clocks, first_prior
 
         self.budget = positive("budget", budget)
         self.names: list[str] = []
@@ -75,7 +75,7 @@ class ClockBelief:
         self._unsettled = 0  # pages that came or went since
         self._round = 1.0 / self.budget  # the uniform revisit time N/B that bins and grid are made for
         self.belief = Belief(RateGrid(_SLOWEST / self._round, _FASTEST / self._round, _POINTS))
-        self.belief.set_priors(_first_prior(self.belief.grid.rates * self._round)[None, :])
+        self.belief.set_priors(first_prior(self.belief.grid.rates * self._round)[None, :])
         self.state: Clocks = empty_clocks(self.belief, self._round, start, ticking)
 
     # Pages come and go.
@@ -297,7 +297,7 @@ class ClockBelief:
 
     def wants_groups(self) -> bool:
         """Whether so many pages came or went that groups should be made anew."""
-        return self.ticking and self.moves_to_regroup() <= 0
+        return self.moves_to_regroup() <= 0
 
     def moves_to_regroup(self) -> int:
         """How many more pages may come or go before groups should be made anew."""
@@ -335,20 +335,9 @@ class ClockBelief:
             return False
         wanted = max(len(self), 1) / self.budget
         steps = round(np.log(wanted / self._round) / np.log(_STEP))
-        self._shift(steps)
-        rescaled(self.state, self.belief, _STEP**steps, now)
+        rescaled(self.state, self.belief, steps, now)
         self._round *= _STEP**steps
         return True
-
-    def _shift(self, steps: int) -> None:
-        """Other rates; the prior goes with what was learnt, or else with the grid."""
-        from recrawl.estimate._clock_kernels import OBSERVED
-
-        before = self.belief.priors
-        self.belief.shift(steps)
-        if self.state.counters[OBSERVED] > 0:
-            before = 0.98 * self.belief.priors + 0.02 / _POINTS
-        self.belief.set_priors(before)
 
     def propose_groups(self) -> Found:
         """Groups for the pages of now: slow for many pages, and may run in a thread of its own."""
@@ -422,9 +411,3 @@ class ClockBelief:
         from recrawl.estimate._clock_store import from_arrays
 
         return from_arrays(arrays)
-
-
-def _first_prior(changes: Floats) -> Floats:
-    """Before anything is learnt: about one change in two rounds, within a factor of twenty."""
-    mass = np.exp(-0.5 * (np.log(2.0 * changes) / 1.5) ** 2)
-    return np.asarray(0.98 * mass / mass.sum() + 0.02 / mass.size)
