@@ -117,12 +117,13 @@ def _document(command: list[str]) -> dict[str, Any]:
 def _searching(url: str, folder: Path) -> Measure:
     """Searches in the engine's own process and event loop while it indexes as fast as it can."""
     found = _engine(url, folder / "searched", INDEXED)
-    times = 1e3 * np.array(found["searches"])
+    times, waits = 1e3 * np.array(found["searches"]).T
     p50, p90, p99 = np.percentile(times, [50, 90, 99])
+    p99_running = np.percentile(times - waits, 99)
     return Measure(
         f"search at {INDEXED:,} pages while {found['pages'] / found['wall']:,.0f} pages/s are indexed "
         f"({times.size} searches, {found['megabytes']:,.0f} MB)",
-        f"p50 {p50:.1f}, p90 {p90:.1f}, p99 {p99:.1f} ms",
+        f"p50 {p50:.1f}, p90 {p90:.1f}, p99 {p99:.1f} ms ({p99_running:.1f} without waits for a processor)",
         "20 ms",
         f"{p99 / 20.0:.2f}",
         "p99 under 20 ms",

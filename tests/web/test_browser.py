@@ -59,6 +59,20 @@ def session(browser, room):
     return state
 
 
+def test_the_form_logs_in(browser, room):
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{room.address}login?next=/plan")
+    page.fill("#token", "not the token")
+    page.click("button")
+    assert "That is not the token" in page.inner_text("main")
+    page.fill("#token", TOKEN)
+    page.click("button")
+    page.wait_for_url("**/plan")
+    assert [cookie["httpOnly"] for cookie in context.cookies()] == [True]
+    context.close()
+
+
 class Visit:
     """A tab, and everything that went wrong in it."""
 
