@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from recrawl.estimate.belief import Belief
 
-__all__ = ["empty_clocks", "first_prior", "grown", "regrouped", "rescaled"]
+__all__ = ["empty_clocks", "first_prior", "first_scores", "grown", "regrouped", "rescaled"]
 
 _BINS_PER_ROUND = 16
 _PARTS = 20  # speeds are estimated anew after this part of N accesses
@@ -23,10 +23,11 @@ _PARTS = 20  # speeds are estimated anew after this part of N accesses
 
 def empty_clocks(belief: Belief, round_time: float, start: float, ticking: bool) -> kernel.Clocks:
     """No page, one group. `round_time` is the uniform revisit time, N/B."""
-    numbers = np.zeros(5)
+    numbers = np.zeros(kernel.SCORES + len(kernel.SHRINKS))
     numbers[kernel.WIDTH] = round_time / _BINS_PER_ROUND
     numbers[kernel.ORIGIN] = start
-    numbers[kernel.SHRINK], numbers[kernel.CAP], numbers[kernel.LASTING] = 0.4, 64.0, 0.4
+    numbers[kernel.SHRINK], numbers[kernel.CAP], numbers[kernel.LASTING] = kernel.SHRINKS[0], 64.0, 0.4
+    numbers[kernel.SCORES :] = first_scores()
     counters = np.zeros(9, dtype=np.int64)
     counters[kernel.PARTS] = _PARTS
     counters[kernel.GROUPS] = 1
@@ -47,6 +48,11 @@ def empty_clocks(belief: Belief, round_time: float, start: float, ticking: bool)
         counters=counters,
         scratch=np.zeros(rates.size),
     )
+
+
+def first_scores() -> NDArray[np.float64]:
+    """Before anything is foretold: groups matter, by three nats for each step towards pages on their own."""
+    return -3.0 * np.arange(len(kernel.SHRINKS))
 
 
 def first_prior(changes: NDArray[np.float64]) -> NDArray[np.float64]:
