@@ -160,18 +160,37 @@ def advance_clocks(clocks: Clocks, now: float) -> None:
 @compiled
 def open_bins(clocks: Clocks, number: int) -> None:
     """Open bins up to a number; as many of the oldest leave."""
-    groups, counters, width = clocks.groups, clocks.counters, clocks.numbers[WIDTH]
-    steps = number - counters[BIN]
-    for group in range(counters[GROUPS]):
-        for step in range(1, min(steps, BINS) + 1):
-            column = (counters[BIN] + step) & (BINS - 1)
-            groups.base[group] += groups.speed[group, column] * width
-            groups.changes[group, column] = 0.0
-            groups.exposure[group, column] = 0.0
-            groups.speed[group, column] = 1.0
-        groups.base[group] += max(0, steps - BINS) * width
-    counters[BIN] = number
-    speeds(clocks)
+    counters, numbers = clocks.counters, clocks.numbers
+    idle = max(
+        0, number - counters[BIN] - 2 * BINS
+    )  # a long silence: all bins leave, and as many unseen ones
+    clocks.groups.base[: counters[GROUPS]] += idle * numbers[WIDTH]
+    counters[BIN] += idle
+    while counters[BIN] < number:
+        counters[BIN] += 1
+        for group in range(counters[GROUPS]):
+            open_bin(clocks, group, counters[BIN] & (BINS - 1))
+
+
+@compiled_in_place
+def open_bin(clocks: Clocks, group: int, column: int) -> None:
+    """The oldest bin of a clock leaves, and the next takes its column; it goes as expected, as nothing is seen yet."""
+    groups, numbers = clocks.groups, clocks.numbers
+    speed, since = groups.speed[group], groups.since[group]
+    gone = speed[column] * numbers[WIDTH]
+    groups.base[group] += gone
+    for other in range(BINS):
+        since[other] -= gone
+    before = (column - 1) & (BINS - 1)
+    since[column] = since[before] + speed[before] * numbers[WIDTH]
+    groups.changes[group, column] = 0.0
+    groups.exposure[group, column] = 0.0
+    speed[column] = 1.0
+    if clocks.counters[TICKING]:
+        parent = groups.parent[group]
+        above = groups.speed[parent, column] if parent >= 0 else 1.0
+        excess = speed[before] - (groups.speed[parent, before] if parent >= 0 else 1.0)
+        speed[column] = min(max(above + numbers[LASTING] * excess, 0.2 * above), numbers[CAP])
 
 
 @compiled_in_place
@@ -238,7 +257,7 @@ def foretell(
             above = speed
         overlap = min(now, origin + (number + 1) * width) - max(begin, origin + number * width)
         total += above * max(overlap, 0.0)
-    return total
+    return float(total)
 
 
 @compiled
@@ -344,53 +363,3 @@ def learn_clocks(clocks: Clocks, page: int, now: float, elapsed: float, kind: in
         while group >= 0:
             groups.changes[group, column] += 1.0
             group = groups.parent[group]
-
-
-@compiled
-def learn_many(
-    clocks: Clocks,
-    slots: NDArray[np.int64],
-    times: NDArray[np.float64],
-    kinds: NDArray[np.int8],
-    dates: NDArray[np.float64],
-    signal: bool,
-) -> None:
-    """Learn from many accesses, or signals, in the order given."""
-    for i in range(slots.size):
-        learn_access(clocks, slots[i], times[i], kinds[i], dates[i], signal)
-        refresh(clocks, times[i])
-        learn_prior(clocks)
-
-
-@compiled_in_place
-def learn_prior(clocks: Clocks) -> float:
-    """Learn the prior anew if enough was seen; by how much it moved."""
-    counters = clocks.counters
-    moved = 0.0
-    if counters[OBSERVED] >= counters[NEXT_PRIOR]:
-        counters[NEXT_PRIOR] = counters[OBSERVED] + max(8, counters[PAGES] // 2)
-        moved = mean_posterior(clocks)
-    return moved
-
-
-@compiled
-def mean_posterior(clocks: Clocks) -> float:
-    """The prior becomes the mean posterior of all pages, a fiftieth of it spread evenly; by how much it moved."""
-    prior, rows, scratch, state = clocks.prior, clocks.pages.loglik, clocks.scratch, clocks.pages.state
-    size = prior.size
-    total = np.zeros(size)
-    count = 0
-    for page in range(state.size):
-        if state[page] != ABSENT:
-            grid_posterior(rows[page], prior, scratch)
-            for k in range(size):
-                total[k] += scratch[k]
-            count += 1
-    moved = 0.0
-    if count > 0:
-        for k in range(size):
-            share = 0.5 if k in (0, size - 1) else 1.0  # the hats at the two ends are half as wide
-            mass = 0.98 * total[k] / count + 0.02 * share / (size - 1)
-            moved += abs(mass - prior[k] * share)
-            prior[k] = mass / share
-    return moved

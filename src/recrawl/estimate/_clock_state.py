@@ -33,7 +33,7 @@ def empty_clocks(belief: Belief, round_time: float, start: float, ticking: bool)
     counters[kernel.GROUPS] = 1
     counters[kernel.TICKING] = ticking
     rates = belief.grid.rates
-    return kernel.Clocks(
+    clocks = kernel.Clocks(
         pages=kernel.Pages(
             last=np.zeros(0),
             loglik=belief.rows,
@@ -48,11 +48,13 @@ def empty_clocks(belief: Belief, round_time: float, start: float, ticking: bool)
         counters=counters,
         scratch=np.zeros(rates.size),
     )
+    kernel.speeds(clocks)
+    return clocks
 
 
 def first_scores() -> NDArray[np.float64]:
     """Before anything is foretold: groups matter, by three nats for each step towards pages on their own."""
-    return -3.0 * np.arange(len(kernel.SHRINKS))
+    return np.linspace(0.0, -3.0 * (len(kernel.SHRINKS) - 1), len(kernel.SHRINKS))
 
 
 def first_prior(changes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -131,7 +133,10 @@ def rescaled(clocks: kernel.Clocks, belief: Belief, steps: int, now: float) -> N
 
 
 def _rebin(clocks: kernel.Clocks, ratio: float, now: float) -> None:
-    """Spread what every bin has seen evenly over its time, and gather it into bins that are `ratio` as wide."""
+    """Spread what every bin has seen evenly over its time, and gather it into bins that are `ratio` as wide.
+
+    Sums by einsum: the threads of a matrix product would go on spinning for longer than this takes.
+    """
     numbers, counters, groups = clocks.numbers, clocks.counters, clocks.groups
     bins = kernel.BINS
     columns = (int(counters[kernel.BIN]) - bins + 1 + np.arange(bins)) % bins
@@ -145,10 +150,12 @@ def _rebin(clocks: kernel.Clocks, ratio: float, now: float) -> None:
     share = np.maximum(overlap, 0.0) / width
     target = (np.arange(bins) - bins + 1) % bins
     for values in (groups.changes, groups.exposure):
-        values[:, target] = values[:, columns] @ share
+        values[:, target] = np.einsum("gi,ij->gj", values[:, columns], share)
     speed = np.ones_like(groups.speed)
     covered = np.maximum(overlap, 0.0)
     known = covered.sum(axis=0)
-    mean = groups.speed[:, columns] @ covered + np.maximum(numbers[kernel.WIDTH] - known, 0.0)
+    mean = np.einsum("gi,ij->gj", groups.speed[:, columns], covered) + np.maximum(
+        numbers[kernel.WIDTH] - known, 0.0
+    )
     speed[:, target] = mean / numbers[kernel.WIDTH]
     groups.speed[:] = speed
