@@ -142,3 +142,56 @@ def test_bad_input():
         belief.mean_rate(slots)
     with pytest.raises(InvalidModel, match="price"):
         belief.wait(belief.add(["b"]), 0.0)
+
+
+def test_the_clock_that_a_shrinkage_foretells_is_the_clock_that_goes_with_it():
+    from recrawl.estimate import _clock_kernels as kernel
+
+    belief, slots = lived(boost=lambda group, time: 3.0 if (group + int(time / 300)) % 4 == 0 else 0.5)
+    state, now = belief.state, 2000.0
+    state.pages.last[slots] = np.linspace(1200.0, 1999.0, slots.size)
+    path, excess = np.zeros(8, dtype=np.int64), np.zeros(8)
+    for j, shrink in enumerate(kernel.SHRINKS):
+        state.numbers[kernel.SCORES :] = np.where(np.arange(len(kernel.SHRINKS)) == j, 0.0, -1e4)
+        kernel.speeds(state)
+        found = [kernel.foretell(state, slot, now, shrink, path, excess) for slot in slots]
+        assert found == pytest.approx(belief.elapsed(slots, now), rel=0.02)  # what came before is cut off
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_pages_that_share_nothing_are_left_on_their_own(together):
+    from recrawl.estimate._clock_kernels import SHRINK
+
+    wave = lambda group, time: 3.0 if (group + int(time / 60)) % 6 == 0 else 0.2  # noqa: E731
+    belief, _ = lived(accesses=20000, boost=wave if together else None)
+    shrink = belief.state.numbers[SHRINK]
+    assert shrink < 0.6 if together else shrink > 8.0
+
+
+def test_a_new_bin_goes_on_from_where_the_clock_was():
+    from recrawl.estimate import _clock_kernels as kernel
+
+    belief, slots = lived()
+    width = belief.state.numbers[kernel.WIDTH]
+    times = np.linspace(2000.0 - 20 * width, 2000.0, 50)
+    before = np.array([belief.clock(slots[:6], time) for time in times])
+    kernel.advance_clocks(belief.state, 2000.0 + 3.5 * width)
+    after = np.array([belief.clock(slots[:6], time) for time in times])
+    assert after == pytest.approx(before, abs=1e-3 * width)
+    onward = [belief.clock(slots[:6], 2000.0 + k * width) for k in range(4)]
+    assert (np.diff(onward, axis=0) > 0).all()
+    now = 2000.0 + 500 * width  # a long silence: unseen bins go at about speed 1
+    kernel.advance_clocks(belief.state, now)
+    gone = belief.clock(slots[:6], now) - onward[0]
+    assert gone == pytest.approx(500 * width, rel=0.05)
+
+
+def test_what_was_kept_without_scores_is_taken_over():
+    from recrawl.estimate import _clock_kernels as kernel
+
+    belief, slots = lived()
+    arrays = belief.arrays()
+    arrays["numbers"] = arrays["numbers"][: kernel.SCORES]
+    again = ClockBelief.restore(arrays)
+    again.observe(slots, np.full(slots.size, 2001.0), True)
+    assert np.isfinite(again.mean_rate(slots)).all()

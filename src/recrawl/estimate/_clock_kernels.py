@@ -18,7 +18,10 @@ from recrawl.estimate._belief_kernels import add_access, grid_posterior
 BINS = 64
 
 # Places in Clocks.numbers.
-WIDTH, ORIGIN, SHRINK, CAP, LASTING = 0, 1, 2, 3, 4
+WIDTH, ORIGIN, SHRINK, CAP, LASTING, SCORES = 0, 1, 2, 3, 4, 5
+# Shrinkages that are tried side by side; the scores of each follow from SCORES on.
+SHRINKS = (0.4, 1.2, 3.6, 11.0, 100.0)
+TRIED = 4  # every so many accesses say which shrinkage foretells best
 # Places in Clocks.counters.
 BIN, GROUPS, PAGES, OBSERVED, NEXT_SPEEDS, NEXT_PRIOR, TICKING, MOVES, PARTS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
@@ -97,8 +100,25 @@ def clocks_at(
 
 
 @compiled
+def choose_shrink(clocks: Clocks) -> None:
+    """The shrinkage: mean of the logarithms of those tried, weighted by how well they foretold accesses."""
+    numbers = clocks.numbers
+    best = -math.inf
+    for j in range(len(SHRINKS)):
+        best = max(best, numbers[SCORES + j])
+    mass = 0.0
+    total = 0.0
+    for j in range(len(SHRINKS)):
+        weight = math.exp(numbers[SCORES + j] - best)
+        mass += weight
+        total += weight * math.log(SHRINKS[j])
+    numbers[SHRINK] = math.exp(total / mass)
+
+
+@compiled
 def speeds(clocks: Clocks) -> None:
     """Speeds of all clocks in all live bins, parents first: changes over exposure, drawn towards the parent."""
+    choose_shrink(clocks)
     groups, numbers = clocks.groups, clocks.numbers
     parents, changes, exposure, speeds_, since = (
         groups.parent, groups.changes, groups.exposure, groups.speed, groups.since,
@@ -140,18 +160,37 @@ def advance_clocks(clocks: Clocks, now: float) -> None:
 @compiled
 def open_bins(clocks: Clocks, number: int) -> None:
     """Open bins up to a number; as many of the oldest leave."""
-    groups, counters, width = clocks.groups, clocks.counters, clocks.numbers[WIDTH]
-    steps = number - counters[BIN]
-    for group in range(counters[GROUPS]):
-        for step in range(1, min(steps, BINS) + 1):
-            column = (counters[BIN] + step) & (BINS - 1)
-            groups.base[group] += groups.speed[group, column] * width
-            groups.changes[group, column] = 0.0
-            groups.exposure[group, column] = 0.0
-            groups.speed[group, column] = 1.0
-        groups.base[group] += max(0, steps - BINS) * width
-    counters[BIN] = number
-    speeds(clocks)
+    counters, numbers = clocks.counters, clocks.numbers
+    idle = max(
+        0, number - counters[BIN] - 2 * BINS
+    )  # a long silence: all bins leave, and as many unseen ones
+    clocks.groups.base[: counters[GROUPS]] += idle * numbers[WIDTH]
+    counters[BIN] += idle
+    while counters[BIN] < number:
+        counters[BIN] += 1
+        for group in range(counters[GROUPS]):
+            open_bin(clocks, group, counters[BIN] & (BINS - 1))
+
+
+@compiled_in_place
+def open_bin(clocks: Clocks, group: int, column: int) -> None:
+    """The oldest bin of a clock leaves, and the next takes its column; it goes as expected, as nothing is seen yet."""
+    groups, numbers = clocks.groups, clocks.numbers
+    speed, since = groups.speed[group], groups.since[group]
+    gone = speed[column] * numbers[WIDTH]
+    groups.base[group] += gone
+    for other in range(BINS):
+        since[other] -= gone
+    before = (column - 1) & (BINS - 1)
+    since[column] = since[before] + speed[before] * numbers[WIDTH]
+    groups.changes[group, column] = 0.0
+    groups.exposure[group, column] = 0.0
+    speed[column] = 1.0
+    if clocks.counters[TICKING]:
+        parent = groups.parent[group]
+        above = groups.speed[parent, column] if parent >= 0 else 1.0
+        excess = speed[before] - (groups.speed[parent, before] if parent >= 0 else 1.0)
+        speed[column] = min(max(above + numbers[LASTING] * excess, 0.2 * above), numbers[CAP])
 
 
 @compiled_in_place
@@ -177,6 +216,68 @@ def mean_of(clocks: Clocks, page: int) -> float:
     for k in range(clocks.rates.size):
         mean += clocks.scratch[k] * clocks.rates[k]
     return mean
+
+
+@compiled
+def foretell(
+    clocks: Clocks,
+    page: int,
+    now: float,
+    shrink: float,
+    path: NDArray[np.int64],
+    excess: NDArray[np.float64],
+) -> float:
+    """Time on a page's clock since its last access, had speeds been drawn to the parents' with this shrinkage.
+
+    As in `speeds`, from four bins before the access on.
+    """
+    groups, numbers = clocks.groups, clocks.numbers
+    width, origin, cap, lasting = numbers[WIDTH], numbers[ORIGIN], numbers[CAP], numbers[LASTING]
+    depth = 0
+    group = clocks.pages.group[page]
+    while group >= 0 and depth < path.size:
+        path[depth] = group
+        excess[depth] = 0.0
+        depth += 1
+        group = groups.parent[group]
+    newest = clocks.counters[BIN]
+    oldest = newest - BINS + 1
+    begin = clocks.pages.last[page]
+    first = max(oldest, math.floor((begin - origin) / width))
+    total = max(0.0, origin + oldest * width - begin)
+    for number in range(max(oldest, first - 4), newest + 1):
+        column = number & (BINS - 1)
+        above = 1.0
+        for level in range(depth - 1, -1, -1):
+            group = path[level]
+            expected = max(above + lasting * excess[level], 0.2 * above)
+            seen = groups.changes[group, column] + shrink * expected
+            speed = min(seen / (groups.exposure[group, column] + shrink), cap)
+            excess[level] = speed - above
+            above = speed
+        overlap = min(now, origin + (number + 1) * width) - max(begin, origin + number * width)
+        total += above * max(overlap, 0.0)
+    return float(total)
+
+
+@compiled
+def try_shrinks(clocks: Clocks, page: int, now: float, kind: int) -> None:
+    """Add the chance that each shrinkage gave to what an access found to its score (prequential likelihood).
+
+    Call it before the access is learnt from. Old scores fade over eight rounds.
+    """
+    numbers = clocks.numbers
+    path, excess = np.empty(8, dtype=np.int64), np.empty(8)
+    mean_of(clocks, page)
+    kept = 1.0 - 1.0 / max(1000.0, 8.0 * clocks.counters[PAGES] / TRIED)
+    for j in range(len(SHRINKS)):
+        elapsed = foretell(clocks, page, now, SHRINKS[j], path, excess)
+        same = 0.0
+        for k in range(clocks.rates.size):
+            if clocks.scratch[k] > 1e-6:
+                same += clocks.scratch[k] * math.exp(-clocks.rates[k] * elapsed)
+        chance = same if kind == UNCHANGED else 1.0 - same
+        numbers[SCORES + j] = kept * numbers[SCORES + j] + math.log(max(chance, 1e-4))
 
 
 @compiled_in_place
@@ -214,6 +315,8 @@ def learn_change(clocks: Clocks, page: int, now: float, kind: int, dated: float)
     elapsed = max(here - clock_at(clocks, group, pages.last[page]), 1e-9 * clocks.numbers[WIDTH])
     age = here - clock_at(clocks, group, dated) if kind == DATED else 0.0
     if clocks.counters[TICKING]:
+        if clocks.counters[OBSERVED] % TRIED == 0:
+            try_shrinks(clocks, page, now, kind)
         learn_clocks(clocks, page, now, elapsed, kind, dated)
     add_access(pages.loglik[page], elapsed, kind, age, clocks.rates, clocks.log_rates, 1.0)
 
@@ -260,53 +363,3 @@ def learn_clocks(clocks: Clocks, page: int, now: float, elapsed: float, kind: in
         while group >= 0:
             groups.changes[group, column] += 1.0
             group = groups.parent[group]
-
-
-@compiled
-def learn_many(
-    clocks: Clocks,
-    slots: NDArray[np.int64],
-    times: NDArray[np.float64],
-    kinds: NDArray[np.int8],
-    dates: NDArray[np.float64],
-    signal: bool,
-) -> None:
-    """Learn from many accesses, or signals, in the order given."""
-    for i in range(slots.size):
-        learn_access(clocks, slots[i], times[i], kinds[i], dates[i], signal)
-        refresh(clocks, times[i])
-        learn_prior(clocks)
-
-
-@compiled_in_place
-def learn_prior(clocks: Clocks) -> float:
-    """Learn the prior anew if enough was seen; by how much it moved."""
-    counters = clocks.counters
-    moved = 0.0
-    if counters[OBSERVED] >= counters[NEXT_PRIOR]:
-        counters[NEXT_PRIOR] = counters[OBSERVED] + max(8, counters[PAGES] // 2)
-        moved = mean_posterior(clocks)
-    return moved
-
-
-@compiled
-def mean_posterior(clocks: Clocks) -> float:
-    """The prior becomes the mean posterior of all pages, a fiftieth of it spread evenly; by how much it moved."""
-    prior, rows, scratch, state = clocks.prior, clocks.pages.loglik, clocks.scratch, clocks.pages.state
-    size = prior.size
-    total = np.zeros(size)
-    count = 0
-    for page in range(state.size):
-        if state[page] != ABSENT:
-            grid_posterior(rows[page], prior, scratch)
-            for k in range(size):
-                total[k] += scratch[k]
-            count += 1
-    moved = 0.0
-    if count > 0:
-        for k in range(size):
-            share = 0.5 if k in (0, size - 1) else 1.0  # the hats at the two ends are half as wide
-            mass = 0.98 * total[k] / count + 0.02 * share / (size - 1)
-            moved += abs(mass - prior[k] * share)
-            prior[k] = mass / share
-    return moved

@@ -25,11 +25,11 @@ from recrawl.estimate._clock_kernels import (
     advance_clocks,
     clock_at,
     learn_access,
-    learn_prior,
     mean_of,
     refresh,
     speed_now,
 )
+from recrawl.estimate._clock_prior import learn_prior
 from recrawl.estimate._grid_kernels import grid_reach
 from recrawl.revisit._kernels import solve_gap
 from recrawl.revisit._pairing import Entries, build, insert, pop, take_out

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from recrawl.estimate.belief import Belief
 
-__all__ = ["empty_clocks", "first_prior", "grown", "regrouped", "rescaled"]
+__all__ = ["empty_clocks", "first_prior", "first_scores", "grown", "regrouped", "rescaled"]
 
 _BINS_PER_ROUND = 16
 _PARTS = 20  # speeds are estimated anew after this part of N accesses
@@ -23,16 +23,17 @@ _PARTS = 20  # speeds are estimated anew after this part of N accesses
 
 def empty_clocks(belief: Belief, round_time: float, start: float, ticking: bool) -> kernel.Clocks:
     """No page, one group. `round_time` is the uniform revisit time, N/B."""
-    numbers = np.zeros(5)
+    numbers = np.zeros(kernel.SCORES + len(kernel.SHRINKS))
     numbers[kernel.WIDTH] = round_time / _BINS_PER_ROUND
     numbers[kernel.ORIGIN] = start
-    numbers[kernel.SHRINK], numbers[kernel.CAP], numbers[kernel.LASTING] = 0.4, 64.0, 0.4
+    numbers[kernel.SHRINK], numbers[kernel.CAP], numbers[kernel.LASTING] = kernel.SHRINKS[0], 64.0, 0.4
+    numbers[kernel.SCORES :] = first_scores()
     counters = np.zeros(9, dtype=np.int64)
     counters[kernel.PARTS] = _PARTS
     counters[kernel.GROUPS] = 1
     counters[kernel.TICKING] = ticking
     rates = belief.grid.rates
-    return kernel.Clocks(
+    clocks = kernel.Clocks(
         pages=kernel.Pages(
             last=np.zeros(0),
             loglik=belief.rows,
@@ -47,6 +48,13 @@ def empty_clocks(belief: Belief, round_time: float, start: float, ticking: bool)
         counters=counters,
         scratch=np.zeros(rates.size),
     )
+    kernel.speeds(clocks)
+    return clocks
+
+
+def first_scores() -> NDArray[np.float64]:
+    """Before anything is foretold: groups matter, by three nats for each step towards pages on their own."""
+    return np.linspace(0.0, -3.0 * (len(kernel.SHRINKS) - 1), len(kernel.SHRINKS))
 
 
 def first_prior(changes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -125,7 +133,10 @@ def rescaled(clocks: kernel.Clocks, belief: Belief, steps: int, now: float) -> N
 
 
 def _rebin(clocks: kernel.Clocks, ratio: float, now: float) -> None:
-    """Spread what every bin has seen evenly over its time, and gather it into bins that are `ratio` as wide."""
+    """Spread what every bin has seen evenly over its time, and gather it into bins that are `ratio` as wide.
+
+    Sums by einsum: the threads of a matrix product would go on spinning for longer than this takes.
+    """
     numbers, counters, groups = clocks.numbers, clocks.counters, clocks.groups
     bins = kernel.BINS
     columns = (int(counters[kernel.BIN]) - bins + 1 + np.arange(bins)) % bins
@@ -139,10 +150,12 @@ def _rebin(clocks: kernel.Clocks, ratio: float, now: float) -> None:
     share = np.maximum(overlap, 0.0) / width
     target = (np.arange(bins) - bins + 1) % bins
     for values in (groups.changes, groups.exposure):
-        values[:, target] = values[:, columns] @ share
+        values[:, target] = np.einsum("gi,ij->gj", values[:, columns], share)
     speed = np.ones_like(groups.speed)
     covered = np.maximum(overlap, 0.0)
     known = covered.sum(axis=0)
-    mean = groups.speed[:, columns] @ covered + np.maximum(numbers[kernel.WIDTH] - known, 0.0)
+    mean = np.einsum("gi,ij->gj", groups.speed[:, columns], covered) + np.maximum(
+        numbers[kernel.WIDTH] - known, 0.0
+    )
     speed[:, target] = mean / numbers[kernel.WIDTH]
     groups.speed[:] = speed

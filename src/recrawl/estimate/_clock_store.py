@@ -93,10 +93,17 @@ def _with_clocks(arrays: Mapping[str, NDArray[np.generic]]) -> ClockBelief:
         rates=rates,
         log_rates=np.log(rates),
         prior=found.belief.densities[0],
-        numbers=np.array(arrays["numbers"]),
+        numbers=_with_scores(np.array(arrays["numbers"], dtype=np.float64)),
         counters=np.array(arrays["counters"]),
     )
     return found
+
+
+def _with_scores(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What was kept before shrinkages were scored has none."""
+    from recrawl.estimate._clock_state import first_scores
+
+    return np.append(numbers, first_scores()) if numbers.size == kernel.SCORES else numbers
 
 
 def without_pages(arrays: Mapping[str, NDArray[np.generic]]) -> ClockBelief:

@@ -183,6 +183,7 @@ class ClockBelief:
         signal: bool,
     ) -> None:
         from recrawl.estimate import _clock_kernels as kernel
+        from recrawl.estimate._clock_prior import learn_many
 
         places = self.check(slots)
         shape = places.shape
@@ -193,7 +194,7 @@ class ClockBelief:
         known = np.minimum(np.broadcast_to(known, shape), moments)  # a clock may run ahead of ours
         kinds = np.broadcast_to(np.asarray(changed, dtype=np.bool_), shape).astype(np.int8)
         kinds[(kinds > 0) & ~np.isnan(known)] = kernel.DATED
-        kernel.learn_many(self.state, places, moments, kinds, known, signal)
+        learn_many(self.state, places, moments, kinds, known, signal)
 
     # What is believed.
 

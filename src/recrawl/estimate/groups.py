@@ -6,6 +6,7 @@ of pages that share it falls: max(30, N/25), max(12, N/200), 8, 4.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+_NO_LETTER = re.compile(rb"[^A-Za-z\x80-\xff]")
 
 __all__ = ["group_sizes", "nested_groups", "prefixes"]
 
@@ -30,11 +33,7 @@ def prefixes(name: str) -> list[bytes]:
     [b'a/b-12', b'a/b-1', b'a/b-', b'a/']
     """
     raw = name.encode("utf-8", errors="surrogateescape")
-    return [raw[: i + 1] for i in range(len(raw) - 1, -1, -1) if _ends_group(raw[i])]
-
-
-def _ends_group(byte: int) -> bool:
-    return byte < 128 and not chr(byte).isalpha()
+    return [raw[: end.end()] for end in _NO_LETTER.finditer(raw)][::-1]
 
 
 def nested_groups(
@@ -60,19 +59,33 @@ def nested_groups(
     starts = np.concatenate(([0], np.cumsum([len(raw[i]) for i in order]))).astype(np.int64)
     shared = common_prefixes(text, starts)
     lengths = [widest_windows(text, starts, shared, size) for size in group_sizes(count)[:levels]]
+    names_in_order = [raw[i] for i in order]
+    places = np.array(order, dtype=np.int64)
+    for depth in range(len(lengths), 0, -1):
+        found, parents, deepest = _nest(names_in_order, lengths[:depth])
+        if 8 * len(found) <= max(count, 800):
+            break
+    group = np.zeros(count, dtype=np.int32)
+    group[places] = deepest
+    return list(found), np.array(parents, dtype=np.int32), group
+
+
+def _nest(
+    names: Sequence[bytes], lengths: Sequence[NDArray[np.int64]]
+) -> tuple[dict[bytes, int], list[int], NDArray[np.int32]]:
+    """Groups of sorted names from the lengths of their prefixes, level by level."""
+    count = len(names)
     found: dict[bytes, int] = {b"": 0}
     parents = [-1]
     deepest = np.zeros(count, dtype=np.int32)
     for level in range(len(lengths)):
         here = np.maximum.reduce(lengths[: level + 1])
         before = np.maximum.reduce(lengths[:level]) if level else np.zeros(count, dtype=np.int64)
-        for place in np.flatnonzero(here > before):
-            prefix = raw[order[place]][: here[place]]
+        for place in np.flatnonzero(here > before).tolist():
+            prefix = names[place][: here[place]]
             number = found.get(prefix)
             if number is None:
                 number = found[prefix] = len(parents)
-                parents.append(int(deepest[order[place]]))
-            deepest[order[place]] = number
-    if levels > 1 and 8 * len(found) > max(count, 800):
-        return nested_groups(names, levels - 1)
-    return list(found), np.array(parents, dtype=np.int32), deepest
+                parents.append(int(deepest[place]))
+            deepest[place] = number
+    return found, parents, deepest
