@@ -195,7 +195,7 @@ def test_pages_move_to_finer_groups_when_more_arrive_and_clocks_stay():
     clocks.maintain(now)
     assert b"a/b/" not in before
     assert b"a/b/" in belief.group_of
-    assert belief.elapsed(np.arange(40), now) == pytest.approx(elapsed, rel=0.01)
+    assert belief.elapsed(np.arange(40), now) == pytest.approx(elapsed, rel=0.03)  # bins of another width
     first = {belief.names[slot][:2] for slot in range(40)}
     assert first == {"a/"}
     for _ in range(400):
