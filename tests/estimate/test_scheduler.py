@@ -182,6 +182,8 @@ def test_one_group_only():
 
 
 def test_pages_move_to_finer_groups_when_more_arrive_and_clocks_stay():
+    from recrawl.estimate._clock_kernels import speeds
+
     clocks = GroupClocks(40.0)
     clocks.add([f"a/{i}" for i in range(40)], 0.0, seen=np.zeros(40))
     now = 0.0
@@ -190,12 +192,14 @@ def test_pages_move_to_finer_groups_when_more_arrive_and_clocks_stay():
         slot = clocks.take(now)
         clocks.observe(slot, now, slot % 2 == 0)
     belief = clocks.belief
+    speeds(belief.state)  # new groups are a reason to estimate anew; so that nothing else is left to do then
     before, elapsed = belief.group_of, belief.elapsed(belief.slots(), now)
     clocks.add([f"a/b/{i}" for i in range(40)] + [f"c/{i}" for i in range(40)], now, seen=np.full(80, now))
     clocks.maintain(now)
     assert b"a/b/" not in before
     assert b"a/b/" in belief.group_of
-    assert belief.elapsed(np.arange(40), now) == pytest.approx(elapsed, rel=0.03)  # bins of another width
+    # Three times the pages: bins are wider too, and what they have seen is spread over them.
+    assert belief.elapsed(np.arange(40), now) == pytest.approx(elapsed, rel=0.02)
     first = {belief.names[slot][:2] for slot in range(40)}
     assert first == {"a/"}
     for _ in range(400):

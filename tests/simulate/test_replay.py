@@ -83,9 +83,9 @@ def gains(kind, seeds):
     return np.array(found)
 
 
-def test_shared_clocks_lose_little_on_independent_pages():
+def test_shared_clocks_lose_nothing_on_independent_pages():
     found = gains("poisson", range(6))
-    assert found.mean() > -0.008  # the noise of the mean is about .001
+    assert found.mean() > -0.004  # the noise of the mean is about .001
     assert found.min() > -0.012
 
 

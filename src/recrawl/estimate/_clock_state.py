@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recrawl.errors import InvalidModel
 from recrawl.estimate import _clock_kernels as kernel
+from recrawl.estimate._clock_prior import learn_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from recrawl.estimate.belief import Belief
 
-__all__ = ["empty_clocks", "first_prior", "first_scores", "grown", "regrouped", "rescaled"]
+__all__ = ["empty_clocks", "first_prior", "first_scores", "grown", "learn", "regrouped", "rescaled"]
 
 _BINS_PER_ROUND = 16
 _PARTS = 20  # speeds are estimated anew after this part of N accesses
@@ -75,6 +77,26 @@ def _group_arrays(parent: NDArray[np.int32]) -> kernel.Groups:
         base=np.zeros(size),
         moved=np.zeros(size, dtype=np.float32),
     )
+
+
+def learn(
+    clocks: kernel.Clocks,
+    places: NDArray[np.int64],
+    times: ArrayLike,
+    changed: ArrayLike,
+    dates: ArrayLike | None,
+    signal: bool,
+) -> None:
+    """Learn from accesses, or signals, of pages that are there, in the order given."""
+    shape = places.shape
+    moments = np.ascontiguousarray(np.broadcast_to(np.asarray(times, dtype=np.float64), shape))
+    if not np.isfinite(moments).all():
+        raise InvalidModel("times of accesses must be finite")
+    known = np.asarray(np.nan if dates is None else dates, dtype=np.float64)
+    known = np.minimum(np.broadcast_to(known, shape), moments)  # a clock may run ahead of ours
+    kinds = np.broadcast_to(np.asarray(changed, dtype=np.bool_), shape).astype(np.int8)
+    kinds[(kinds > 0) & ~np.isnan(known)] = kernel.DATED
+    learn_many(clocks, places, moments, kinds, known, signal)
 
 
 def grown(clocks: kernel.Clocks, belief: Belief) -> kernel.Clocks:

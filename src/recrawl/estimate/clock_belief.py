@@ -151,7 +151,9 @@ class ClockBelief:
         self, slots: ArrayLike, times: ArrayLike, changed: ArrayLike, last_modified: ArrayLike | None = None
     ) -> None:
         """Accesses: had each page changed since the one before, and when last (NaN: no date)."""
-        self._learn(slots, times, changed, last_modified, False)
+        from recrawl.estimate._clock_state import learn
+
+        learn(self.state, self.check(slots), times, changed, last_modified, False)
 
     def signal(
         self,
@@ -166,35 +168,15 @@ class ClockBelief:
         much as it can ever be. A date no later than what is known already says nothing. With `changed` false it was
         said that the page is as it was, which is worth as much as an access.
         """
+        from recrawl.estimate._clock_state import learn
+
         places, moments = self.check(slots), np.asarray(times, dtype=np.float64)
         moments = np.broadcast_to(moments, places.shape)
         told = np.broadcast_to(np.asarray(changed, dtype=np.bool_), places.shape)
         dates = np.broadcast_to(np.asarray(np.nan if last_modified is None else last_modified), places.shape)
         calm = ~told & (self.state.pages.state[places] == 2)  # said to be stale before: the calm may be older
-        self._learn(places[calm], moments[calm], False, None, False)
-        self._learn(places[told], moments[told], True, dates[told], True)
-
-    def _learn(
-        self,
-        slots: ArrayLike,
-        times: ArrayLike,
-        changed: ArrayLike,
-        dates: ArrayLike | None,
-        signal: bool,
-    ) -> None:
-        from recrawl.estimate import _clock_kernels as kernel
-        from recrawl.estimate._clock_prior import learn_many
-
-        places = self.check(slots)
-        shape = places.shape
-        moments = np.ascontiguousarray(np.broadcast_to(np.asarray(times, dtype=np.float64), shape))
-        if not np.isfinite(moments).all():
-            raise InvalidModel("times of accesses must be finite")
-        known = np.asarray(np.nan if dates is None else dates, dtype=np.float64)
-        known = np.minimum(np.broadcast_to(known, shape), moments)  # a clock may run ahead of ours
-        kinds = np.broadcast_to(np.asarray(changed, dtype=np.bool_), shape).astype(np.int8)
-        kinds[(kinds > 0) & ~np.isnan(known)] = kernel.DATED
-        learn_many(self.state, places, moments, kinds, known, signal)
+        learn(self.state, places[calm], moments[calm], False, None, False)
+        learn(self.state, places[told], moments[told], True, dates[told], True)
 
     # What is believed.
 
