@@ -203,17 +203,20 @@ def rank_plan(
 
     Clocks that run fast now will not stay so, hence demands at their present speeds say little. Instead: of all pages
     the twentieth part that is worth most, half the time later that its accesses take, no site above its ceiling.
+    Pages that are out do not count: their copies look old until the accesses are recorded, and would raise the price.
     """
     slots, site, ceilings = pages.slots, pages.site, pages.ceilings
-    seen = np.flatnonzero(~np.isnan(table.last[slots]))
+    never = np.isnan(table.last[slots])
+    seen = np.flatnonzero(~never & np.isin(slots, pages.waiting))
+    known = seen.size
     batch = max(8.0, slots.size / 20.0)
-    fresh = slots.size - seen.size  # pages never accessed come first
+    fresh = int(never.sum())  # pages never accessed come first
     if not seen.size or (fresh >= batch and before.pages):
         return replace(before, budget=budget, pages=slots.size)
     pace = min(budget, float(ceilings[np.unique(site)].sum()))
     if seen.size > _SAMPLE:
         seen = np.random.default_rng(seed).choice(seen, _SAMPLE, replace=False)
-    scale = (slots.size - fresh) / seen.size
+    scale = known / seen.size
     later = now + 0.5 * batch / pace
     worth = table.log_value(slots[seen], pages.weight[seen], later, exact)
     places = (ceilings * batch / pace / scale)[site[seen]]  # pages of each site that can be accessed
