@@ -182,7 +182,7 @@ def _number(value: float | None, digits: int = 4) -> str:
 def runs(deliveries: int, fixed: int, robots: int) -> list[Run]:
     """The experiment."""
     return [
-        Run("auto", deliveries, 640.0, settings=(("control", "auto"), ("robots", robots))),
+        Run("auto", deliveries, 900.0, settings=(("control", "auto"), ("robots", robots))),
         *(
             Run(f"{number} robots", fixed, 150.0, settings=(("control", "fixed"), ("robots", number)))
             for number in range(1, robots + 1)

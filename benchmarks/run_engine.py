@@ -152,17 +152,26 @@ class Texts:
         return " ".join(self._random.choices(self._words, cum_weights=self._frequency, k=number))
 
 
-async def search(engine: Engine, texts: Texts, stopping: asyncio.Event) -> list[float]:
-    """Search as a web server in this event loop does, at a steady rate; how long each took."""
-    times, number = list[float](), 0
+def waited() -> float:
+    """Seconds that this thread was ready to run and other processes had the processors (Linux)."""
+    path = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat")
+    return int(path.read_text().split()[1]) * 1e-9
+
+
+async def search(engine: Engine, texts: Texts, stopping: asyncio.Event) -> list[tuple[float, float]]:
+    """Search as a web server in this event loop does, at a steady rate.
+
+    How long each took, and for how long of that the event loop waited for a processor.
+    """
+    times, number = list[tuple[float, float]](), 0
     due = time.perf_counter()
     while not stopping.is_set():
         due += 1.0 / SEARCHES_PER_SECOND
         await asyncio.sleep(max(0.0, due - time.perf_counter()))
-        begun = time.perf_counter()
+        idle, begun = waited(), time.perf_counter()
         number += 1
         await engine.world.index.search(texts.some(1 + number % 3))
-        times.append(time.perf_counter() - begun)
+        times.append((time.perf_counter() - begun, waited() - idle))
     return times
 
 

@@ -26,6 +26,8 @@ FAST = {
     "grace_seconds": 3.0,
 }
 
+OUTCOMES = ("content", "gone", "unreadable", "failed", "busy")
+
 
 async def run(settings, seconds, until=None):
     """Run an engine for so long, or until something holds."""
@@ -78,24 +80,30 @@ async def test_changes_are_noticed_and_measured(tmp_path):
         assert 0.3 < engine.expected_freshness < 1.0
 
 
+def tried_enough(engine, urls):
+    """Whether every outcome came, and nearly all pages were tried that the site has let the engine find."""
+    outcomes, waiting = engine.measures.outcomes, engine.robots.in_flight
+    known = [url for url in urls if url in engine.scheduler.table.slot and url not in waiting]
+    return sum(outcomes.values()) > 160 and len(known) > 0.9 * len(urls) and all(map(outcomes.get, OUTCOMES))
+
+
 async def test_every_trouble_is_survived_and_counted(tmp_path):
     options = DemoOptions(sites=1, pages_per_site=20, troubles=tuple(TROUBLES), mean_rate_per_second=0.001)
     async with DemoWeb(options) as demo:
         settings = Settings(
             seeds=tuple(demo.seeds), data=str(tmp_path), max_body_bytes=300_000, max_pages=400, max_depth=8,
+            max_backoff_seconds=1.0,  # the one site is busy or fails most of the time, and is left alone then
             **{**FAST, "robots": 24, "max_concurrency": 24},
         )  # fmt: skip
         wanted = [demo.trouble(name) for name in TROUBLES]
         engine, pages, _, agree, kept = await run(
-            settings, 15.0, lambda e: sum(e.measures.outcomes.values()) > 400
+            settings, 30.0, lambda e: tried_enough(e, [*demo.truth.urls, *wanted])
         )
         assert agree
         found = {page.url: page for page in pages}
         assert all(found[url].digest is not None for url in demo.truth.urls)
         outcomes = engine.measures.outcomes
-        assert all(outcomes[name] > 0 for name in ("content", "gone", "unreadable", "failed", "busy")), (
-            outcomes
-        )
+        assert all(outcomes[name] > 0 for name in OUTCOMES), outcomes
         assert len(found) <= 400 + 1
         tried = [url for url in wanted if url in found and found[url].last_outcome is not None]
         assert len(tried) > 0.7 * len(TROUBLES)  # some wait while the site asks to be left alone
@@ -118,13 +126,7 @@ async def test_a_disallowed_seed_ends_with_a_message(tmp_path):
         settings = Settings(seeds=tuple(demo.seeds), data=str(tmp_path), sitemaps=False, **FAST)
         with pytest.raises(ExceptionGroup) as caught:
             await run(settings, 10.0)
-        assert (
-            caught.group_contains(AccessError, match="disallowed by robots.txt", depth=None)
-            if False
-            else True
-        )
-        leaves = str(caught.value.exceptions)
-        assert "robots.txt" in leaves or "robots.txt" in repr(caught.value)
+        assert caught.group_contains(AccessError, match="disallowed by robots.txt")
 
 
 async def test_site_away_for_a_while(tmp_path):

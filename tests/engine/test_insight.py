@@ -102,3 +102,26 @@ def test_quick_probabilities_of_clocks_are_close_to_the_exact_ones(together):
     assert quick == pytest.approx(table.current(np.arange(64), 200.0).tolist(), abs=0.05)
     old = [replace(record, belief=b"") for record in records[:1]]
     assert insight.current(old, 200.0) == [None]
+
+
+def test_kept_waits_are_brought_to_another_price():
+    table = PageTable("equal")
+    slots = table.add(columns_of([page(f"u{n}", last_access=0.0) for n in range(6)]))
+    for n, slot in enumerate(slots):
+        table.belief.update(np.repeat(slot, 20), [10.0] * 20, [k < 3 * n + 1 for k in range(20)])
+    records = []
+    for level in (10.0, 10.0, 11.0, 9.0, 40.0, np.nan):  # the last two are too far away, or not known
+        slot = slots[len(records) : len(records) + 1]
+        if not np.isnan(level):
+            table.waits[slot] = table.find_waits(slot, np.ones(1), np.array([level]))
+        (row,) = table.packed(slot)
+        records.append(
+            page(f"u{len(records)}", last_access=1000.0, digest=b"x" * 16, accesses=21, belief=row)
+        )
+    insight = Insight(*kept(price=10.0))
+    exact, quick = (insight.arrays(columns_of(records), 1030.0, level) for level in (0.9, None))
+    assert np.isfinite(exact.interval).any()
+    np.testing.assert_allclose(quick.interval, exact.interval, rtol=0.05)
+    np.testing.assert_allclose(quick.due, exact.due, rtol=1e-3)
+    np.testing.assert_array_equal(quick.rate, exact.rate)
+    assert np.isnan(quick.low).all()

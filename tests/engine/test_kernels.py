@@ -22,10 +22,25 @@ TAG = re.compile(r"<(/?)([a-z0-9]+)[^>]*>")
 def walked(source, around=True):
     data = np.frombuffer(source.encode(), dtype=np.uint8)
     out, places = np.empty(data.size + 1, dtype=np.uint8), np.empty(20, dtype=np.int64)
-    size, found = text_of_html(data, around, out, places)
+    size, found, _ = text_of_html(data, around, out, places)
     text = out[:size].tobytes()
     headings = [" ".join(text[places[2 * n] : places[2 * n + 1]].decode().split()) for n in range(found)]
     return text.decode(), headings
+
+
+def has_roles(source):
+    data = np.frombuffer(source.encode(), dtype=np.uint8)
+    return text_of_html(data, True, np.empty(data.size + 1, dtype=np.uint8), np.empty(20, dtype=np.int64))[2]
+
+
+def test_roles_of_inner_elements_are_told():
+    tree = LexborHTMLParser(
+        '<main role=main><p class="x" role=search>a</p><i ARIA-hidden=true>b</i> role="search"</main>'
+    )
+    inner = [tree.css_first("p").html, tree.css_first("i").html]
+    assert [has_roles(f"<main>{part}</main>") for part in inner] == [True, True]
+    assert not has_roles('<main role="main"><p class="role" title="aria-hidden">a role="search" b</p></main>')
+    assert not has_roles('<main><!-- <p role="search"> --><script>a role="b" </script></main>')
 
 
 def slowly(source, around=True):

@@ -144,3 +144,16 @@ def test_no_robots_while_the_queue_is_long():
 def test_modes():
     assert modes_up_to(1) == (1,)
     assert modes_up_to(2, fewest=2) == (2,)
+
+
+def test_what_follows_from_a_fitted_queue_is_found_once(monkeypatch):
+    fitted, asked = fitted_of(capacity=5), []
+    monkeypatch.setattr(prospects, "propose", lambda model: asked.append(model) or propose(model))
+    first = prospects.prospects(fitted, None, 2.0)
+    again = prospects.prospects(FittedQueue.from_bytes(fitted.to_bytes()), None, 2.0)
+    assert first == again
+    assert len(asked) == 2  # for the fleet, and in the other world
+    prospects.prospects(fitted, None, 3.0)
+    assert len(asked) == 3
+    prospects.prospects(fitted_of(capacity=6), None, 2.0)
+    assert len(asked) == 5

@@ -2,13 +2,9 @@
 
 import asyncio
 import random
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from fakes import FreeSites, Web, advance, engine, run_for
+from tests.engine.fakes import FreeSites, Web, advance, engine, run_for
 
 from recrawl.backends.memory import ManualClock
 from recrawl.engine.automatic import fit_queue

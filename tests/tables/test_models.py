@@ -118,7 +118,7 @@ def test_rounded_rows_are_repaired_only_when_asked(tmp_path):
         ("S = [[-1]]", "S = [[-1, 1], [0]]", "service: S must hold numbers, in rows of equal length"),
         ("S = [[-1]]", "", r"\[service\] has no S"),
         ("[service]", "[servant]", "unknown key 'servant'"),
-        ("robots = 1", "robots = 1.5", "mode.robots must be a whole number, not 1.5"),
+        ("robots = 1", "robots = 1.5", "mode.robots must be a whole number from 1, not 1.5"),
         ("[[mode]]", "[mode]", r"mode must be a list of tables \[\[mode\]\]"),
         ("D = [[[-1]], [[1]]]", "", r"\[\[mode\]\] has no D"),
         ("D = [[[-1]], [[1]]]", "D = [[[-1]], [[2]]]", "row 0 sums to 1"),

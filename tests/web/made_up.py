@@ -3,7 +3,7 @@
 import math
 import time
 
-from made_up_queue import no_robots, robots
+from tests.web.made_up_queue import no_robots, robots
 
 from recrawl.web import documents as d
 from recrawl.web.problems import not_found

@@ -7,7 +7,6 @@ loop running in this thread, which tests of coroutines could not bear.
 import io
 import os
 import re
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +16,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import expect, sync_playwright
-
-sys.path.insert(0, str(Path(__file__).parent))
-from browsing import FLAGS, chromium
-from demo_room import TITLE, TOKEN, Room
+from tests.web.browsing import FLAGS, chromium
+from tests.web.demo_room import TITLE, TOKEN, Room
 
 from recrawl.demo import DemoOptions
 from recrawl.demo.pages import word_of
@@ -60,6 +57,20 @@ def session(browser, room):
     state = context.storage_state()
     context.close()
     return state
+
+
+def test_the_form_logs_in(browser, room):
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{room.address}login?next=/plan")
+    page.fill("#token", "not the token")
+    page.click("button")
+    assert "That is not the token" in page.inner_text("main")
+    page.fill("#token", TOKEN)
+    page.click("button")
+    page.wait_for_url("**/plan")
+    assert [cookie["httpOnly"] for cookie in context.cookies()] == [True]
+    context.close()
 
 
 class Visit:

@@ -1,12 +1,7 @@
 """Without a browser the tests say so in one line; where one is required they fail."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-import browsing
+from tests.web import browsing
 
 
 @pytest.fixture

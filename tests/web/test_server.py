@@ -168,3 +168,12 @@ def test_bad_addresses_are_named(recrawl, tmp_path):
     assert (result.code, "listen: 'nowhere' must be HOST:PORT" in result.err) == (2, True)
     result = recrawl("serve", "--data", tmp_path / "none")
     assert (result.code, "holds no pages" in result.err) == (2, True)
+
+
+def test_answers_are_not_held_back():
+    """asyncio turns the delay of small packets off only on sockets that name their protocol."""
+    with bind("127.0.0.1", 0, explicit=True) as listening, socket.create_connection(listening.getsockname()):
+        listening.setblocking(True)
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.proto == socket.IPPROTO_TCP

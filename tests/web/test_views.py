@@ -3,17 +3,13 @@
 import asyncio
 import json
 import re
-import sys
 from html.parser import HTMLParser
-from pathlib import Path
 from urllib.parse import quote
 
 import httpx
 import pytest
 from starlette.applications import Starlette
-
-sys.path.insert(0, str(Path(__file__).parent))
-from made_up import HOSTILE, FakeSource
+from tests.web.made_up import HOSTILE, FakeSource
 
 from recrawl.web import views
 

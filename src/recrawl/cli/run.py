@@ -161,7 +161,8 @@ def _room(engine: Engine, settings: Settings, explicit: bool) -> Beside | None:
 
 
 async def _beside(engine: Engine, stopping: asyncio.Event, seconds: float | None) -> None:
-    """Stop after the time that was asked for; show progress to a terminal."""
+    """Stop after the time that was asked for, counted from the start of the robots; show progress to a terminal."""
+    await engine.started.wait()
     loop = asyncio.get_running_loop()
     if seconds is not None:
         loop.call_later(seconds, stopping.set)

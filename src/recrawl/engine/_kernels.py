@@ -117,6 +117,22 @@ def _after(data: np.ndarray, at: int, end: int, character: int) -> int:
 
 
 @compiled
+def _behind_tag(data: np.ndarray, at: int, end: int) -> tuple[int, bool]:
+    """The place behind a tag, and whether it has a role or is hidden from readers."""
+    told = False
+    while at < end and data[at] != _GT:
+        if data[at] == _SPACE and at + 13 < end:
+            told |= (
+                data[at + 1] == 114 and data[at + 2] == 111 and data[at + 3] == 108 and data[at + 5] == 61
+            )  # rol.=
+            told |= (
+                data[at + 1] == 97 and data[at + 5] == 45 and data[at + 6] == 104 and data[at + 12] == 61
+            )  # a...-h.....=
+        at += 1
+    return min(at + 1, end), told
+
+
+@compiled
 def _name_at(data: np.ndarray, at: int, end: int) -> tuple[int, int]:
     """The name that begins here as a number, and its length; 0 for names of more than seven letters but two."""
     name, length = 0, 0
@@ -208,8 +224,10 @@ def _separated(out: np.ndarray, line: int, size: int, broken: bool, spaced: bool
 
 
 @compiled
-def text_of_html(data: np.ndarray, around: bool, out: np.ndarray, headings: np.ndarray) -> tuple[int, int]:
-    """Write the text of serialised HTML to `out`; its length, and the number of headings found.
+def text_of_html(
+    data: np.ndarray, around: bool, out: np.ndarray, headings: np.ndarray
+) -> tuple[int, int, bool]:
+    """Write the text of serialised HTML to `out`; its length, the number of headings, whether inner tags have roles.
 
     A line for each block, without white space that a browser would not show; preformatted text keeps its lines.
     `around`: leave out navigation, asides and footers. `headings` takes the places where headings begin and end. `out`
@@ -218,7 +236,7 @@ def text_of_html(data: np.ndarray, around: bool, out: np.ndarray, headings: np.n
     end, at, size, found = data.size, 0, 0, 0
     line = 0  # where the present line begins in `out`
     broken, spaced = False, False  # a new line, or a space, comes before the next character
-    pre, in_heading = False, False
+    pre, in_heading, roles = False, False, False
     while at < end:
         c = data[at]
         if _PLAIN[c]:
@@ -234,7 +252,9 @@ def text_of_html(data: np.ndarray, around: bool, out: np.ndarray, headings: np.n
             closes = at + 1 < end and data[at + 1] == _SLASH
             name, length = _name_at(data, at + (2 if closes else 1), end)
             kind = _kind_of(name)
-            at = _after(data, at + length, end, _GT)
+            outer = at == 0
+            at, told = _behind_tag(data, at + length, end)
+            roles |= told and not outer
             if kind == _INLINE:
                 continue
             if pre:
@@ -265,4 +285,4 @@ def text_of_html(data: np.ndarray, around: bool, out: np.ndarray, headings: np.n
     if in_heading:
         headings[2 * found + 1] = size
         found += 1
-    return _without_end(out, 0, size), found
+    return _without_end(out, 0, size), found, roles

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recrawl.engine.fitted import Conditions, CostSettings, FittedQueue, Histogram
+from recrawl.engine.wording import significant
 from recrawl.errors import RecrawlError
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def _misfit(fit: PhaseTypeFit) -> list[str]:
     if abs(fitted - measured) <= _SPREADS * max(measured, 1.0):
         return []
     return [
-        f"their squared coefficient of variation is {measured:.3g} in the log and {fitted:.3g} in the fit"
+        f"their squared coefficient of variation is {significant(measured)} in the log and "
+        f"{significant(fitted)} in the fit"
     ]
 
 
@@ -94,7 +96,7 @@ def _uneven(log: Log) -> list[str]:
     times = log.access_times()
     if len(times) < 2 or max(times.values()) / min(times.values()) - 1.0 <= _SCALES_BADLY:
         return []
-    told = ", ".join(f"{seconds:.3g} s with {robots}" for robots, seconds in times.items())
+    told = ", ".join(f"{significant(seconds)} s with {robots}" for robots, seconds in times.items())
     return [
         f"deliveries do not grow with the number of robots (an access takes {told}): politeness or the sites limit them"
     ]

@@ -100,6 +100,7 @@ class Engine:
         self.indexer.on_access = self.robots.on_access = self._tried
         self.replayed = 0
         self.running = False
+        self.started = asyncio.Event()  # robots are about to access their first page
         self.sampler = Sampler(self)
         self.actions = Actions(self, pauses)
 
@@ -173,6 +174,7 @@ class Engine:
         self.measures.restart()
         self.sampler.begin()
         self.running = True
+        self.started.set()
 
     async def _load(self) -> None:
         await self.actions.restore()

@@ -48,6 +48,7 @@ _NEEDS_SCRIPT = re.compile(
 )
 _FEW_CHARACTERS = 200  # less text than this, with scripts: look whether it is a shell
 _MAX_HEADINGS = 500
+_REMEMBERED = 2048  # links of pages with the same base
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,22 +196,42 @@ def _references(
 
 def _links(hrefs: dict[str, bool], base: str, most: int) -> tuple[Link, ...]:
     origin, directory = f"{origin_of(base)}/", base.partition("?")[0].rpartition("/")[0] + "/"
+    from_origin, from_directory = _known_links(origin), _known_links(directory)
     found: dict[str, Link] = {}
     for href, follow in hrefs.items():
         first = href[:1]  # tells how much of the base matters, so that pages share what is remembered
-        start = origin if first == "/" else base if first <= " " or first == "?" else directory
-        link = _link(href, start, follow)
-        if link is not None and (link.url not in found or follow):
+        if first <= " " or first == "?":
+            link = _link(href, base)
+        else:
+            start, known = (origin, from_origin) if first == "/" else (directory, from_directory)
+            link = known[href] if href in known else _remembered(href, start, known)
+        if link is None:
+            continue
+        if follow:
             found[link.url] = link
-            if len(found) >= most:
-                break
+        else:
+            found.setdefault(link.url, Link(link.url, follow=False))
+        if len(found) >= most:
+            break
     return tuple(found.values())
 
 
-@lru_cache(maxsize=32768)  # most links of a site's pages are the same
-def _link(href: str, base: str, follow: bool) -> Link | None:
+@lru_cache(maxsize=64)  # most links of a site's pages are the same
+def _known_links(base: str) -> dict[str, Link | None]:  # noqa: ARG001
+    """Links by what is written, of pages with this base; the cache remembers it."""
+    return {}
+
+
+def _remembered(href: str, base: str, known: dict[str, Link | None]) -> Link | None:
+    if len(known) >= _REMEMBERED:
+        known.clear()
+    link = known[href] = _link(href, base)
+    return link
+
+
+def _link(href: str, base: str) -> Link | None:
     url = resolve(href, base)
-    return None if url is None else Link(url, follow)
+    return None if url is None else Link(url, follow=True)
 
 
 def _needs_script(page: bytes, text: str) -> bool:
@@ -241,9 +262,13 @@ def _content(tree: LexborHTMLParser, options: ExtractOptions) -> tuple[str, tupl
         chosen = [node for selector in options.content for node in tree.css(selector)]
         if chosen:
             return _joined([_text_of(node.html or "", around=False) for node in chosen])
-    for node in tree.css(_MAIN):
-        if _is_trusted(node) and (found := _text_around(node))[0]:
+    first = tree.css_first(_MAIN)
+    if first is not None:
+        if _is_trusted(first) and (found := _text_around(first))[0]:
             return found
+        for node in tree.css(_MAIN)[1:]:
+            if _is_trusted(node) and (found := _text_around(node))[0]:
+                return found
     return _content_of_body(tree)
 
 
@@ -259,13 +284,12 @@ def _is_trusted(node: LexborNode) -> bool:
 
 def _text_around(node: LexborNode) -> tuple[str, tuple[str, ...]]:
     """Text of a main element, without what is not main content."""
-    html = node.html or ""
-    start = html.find(">")
-    if html.find(' role="', start) >= 0 or html.find(' aria-hidden="', start) >= 0:
+    text, headings, roles = _read(node.html or "", around=True)
+    if roles:
         for inner in reversed(node.css(_AROUND_BY_ROLE)):
             inner.decompose()
-        html = node.html or ""
-    return _text_of(html, around=True)
+        return _text_of(node.html or "", around=True)
+    return text, headings
 
 
 def _content_of_body(tree: LexborHTMLParser) -> tuple[str, tuple[str, ...]]:
@@ -287,16 +311,21 @@ def _joined(parts: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[str, tuple[st
 
 def _text_of(html: str, *, around: bool) -> tuple[str, tuple[str, ...]]:
     """Text of serialised HTML, a line for each block, and its headings; `around`: without navigation and the like."""
+    return _read(html, around=around)[:2]
+
+
+def _read(html: str, *, around: bool) -> tuple[str, tuple[str, ...], bool]:
+    """The same, and whether elements inside have roles or are hidden."""
     from recrawl.engine._kernels import text_of_html
 
     data = np.frombuffer(html.encode("utf-8", "replace"), dtype=np.uint8)
     out = np.empty(data.size + 1, dtype=np.uint8)
     places = np.empty(2 * _MAX_HEADINGS, dtype=np.int64)
-    size, found = text_of_html(data, around, out, places)
+    size, found, roles = text_of_html(data, around, out, places)
     text = out[:size].tobytes()
     pairs = places[: 2 * found].tolist()
     lines = (_line(text[a:b].decode()) for a, b in zip(pairs[::2], pairs[1::2], strict=True))
-    return text.decode(), tuple([line for line in lines if line])
+    return text.decode(), tuple([line for line in lines if line]), roles
 
 
 def _line(text: str) -> str:

@@ -7,7 +7,7 @@ import json
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recrawl.errors import InvalidModel
 
@@ -17,12 +17,22 @@ if TYPE_CHECKING:
     from recrawl.control import Costs, Measures, Model
     from recrawl.laws import PhaseType
 
-__all__ = ["KEPT_AS", "Conditions", "CostSettings", "FittedQueue", "Histogram"]
+__all__ = ["KEPT_AS", "Conditions", "CostSettings", "FittedQueue", "Histogram", "Prices"]
 
 KEPT_AS = "queue_model"  # the store's name for it
 _VERSION = 1
 _MOST_PHASES = 64  # of arrivals, beyond which robots are modelled as switched at once
 _MOST_STATES = 10_000
+
+
+class Prices(NamedTuple):
+    """Prices of troubles per second, without what `control` has to load to work with them."""
+
+    loss: float
+    obsolete: float
+    response: float
+    robot: float
+    starvation: float
 
 
 @dataclass(frozen=True)
@@ -36,10 +46,14 @@ class CostSettings:
     starvation_per_service: float = 2.0
 
     def costs(self, mean_service: float) -> Costs:
-        """In seconds."""
+        """In seconds, as models take them."""
         from recrawl.control import Costs
 
-        return Costs(
+        return Costs(*self.prices(mean_service))
+
+    def prices(self, mean_service: float) -> Prices:
+        """In seconds."""
+        return Prices(
             loss=self.loss_per_page,
             obsolete=self.obsolete_per_page,
             response=self.response_per_service / mean_service,

@@ -160,6 +160,7 @@ class Indexer:
         kept = [replace(f, belief=beliefs.get(f.access.url) or None) for f in findings]
         pages = await self._store.record(kept)
         self._scheduler.settle(pages[: len(kept)])
+        self._robots.remember(pages[len(kept) :])
         self._scheduler.add(pages[len(kept) :])
         for finding, page, now in zip(kept, before, pages, strict=False):
             self._measures.findings[_kind(finding, page, now)] += 1

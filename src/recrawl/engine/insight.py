@@ -14,6 +14,7 @@ from recrawl.engine.pages import GRID, PageTable, columns_of
 from recrawl.engine.planning import Policy
 from recrawl.engine.quick import QuickClocks, chance
 from recrawl.engine.records import State
+from recrawl.engine.waits import near, wait_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,16 +121,22 @@ class Insight:
         table.add(columns_of(records))
         return table
 
-    def arrays(self, columns: PageColumns, now: float, level: float = 0.9) -> InsightArrays:
-        """What is believed of these pages, as arrays: for many pages at once."""
+    def arrays(self, columns: PageColumns, now: float, level: float | None = 0.9) -> InsightArrays:
+        """What is believed of these pages, as arrays: for many pages at once.
+
+        Without a level there are no credible intervals, and waits are those that the engine kept, brought to the
+        present price; they are found anew only where the price has moved too far from theirs.
+        """
         table = self._empty_table()
         slots = table.add(columns)
         last, weight = table.last[slots], table.weight[slots]
-        bounds = table.change_rate_interval(slots, level)
+        bounds = np.full((slots.size, 2), np.nan)
+        if level is not None:
+            bounds = table.change_rate_interval(slots, level)
         intervals, due = np.full(slots.size, np.nan), np.full(slots.size, np.nan)
         if not math.isnan(self.price):
             prices = np.full(slots.size, self.price)
-            waits = Policy(self.policy, table).find_waits(slots, weight, prices)["wait"].astype(np.float64)
+            waits = self._waits(table, slots, prices, kept=level is None)
             intervals, due = table.intervals(slots, waits), table.due_times(slots, waits, now)
         scheduled = np.isin(np.array(columns.state), (State.KNOWN.value, State.DUPLICATE.value))
         retry = np.array([-math.inf if moment is None else moment for moment in columns.retry_at])
@@ -145,6 +152,16 @@ class Insight:
             interval=np.where(scheduled & np.isfinite(intervals), intervals, np.nan),
             due=np.where(np.isfinite(due), due, np.nan),
         )
+
+    def _waits(
+        self, table: PageTable, slots: NDArray[np.int64], prices: NDArray[np.float64], kept: bool
+    ) -> NDArray[np.float64]:
+        """How long pages wait at these prices."""
+        found = wait_at(table.waits[slots], prices)
+        far = np.flatnonzero(~near(table.waits[slots], prices)) if kept else np.arange(slots.size)
+        anew = Policy(self.policy, table).find_waits(slots[far], table.weight[slots[far]], prices[far])
+        found[far] = anew["wait"]
+        return found
 
     def pages(self, records: Sequence[PageRecord], now: float, level: float = 0.9) -> list[PageInsight]:
         """What is believed of these pages."""

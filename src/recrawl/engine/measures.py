@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recrawl.control import Costs
+    from recrawl.engine.fitted import Prices
     from recrawl.engine.protocols import Clock
 
 __all__ = ["Estimate", "Measures", "Reservoir", "Window"]
@@ -226,7 +227,7 @@ class Measures:
         """Loss, obsolescence and success per arriving page; starvation per second; response time."""
         return {name: self.ratio(above, below) for name, (above, below) in _RATIOS.items()}
 
-    def cost(self, costs: Costs) -> Estimate:
+    def cost(self, costs: Costs | Prices) -> Estimate:
         """Cost (2) of what was measured [Avrachenkov, (2)]; prices are per second."""
 
         def of(window: Window) -> float:

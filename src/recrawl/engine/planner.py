@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Planner"]
 
 _FEW = 5_000  # pages that are put in order again without a worker
+_REST = 19.0  # times as long as an order took, until the next: a twentieth of the event loop's time at most
 
 
 class Planner:
@@ -24,6 +26,7 @@ class Planner:
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
         self._ordered_at = 0  # the table's `moves`
+        self._rests_until = -math.inf
         self._working = False
         self._freed: list[int] = []
 
@@ -58,8 +61,13 @@ class Planner:
         scheduler = self._scheduler
         if self._working or len(scheduler) > _FEW or not self.wants_order():
             return
+        begun = scheduler.clock.monotonic()
+        if begun < self._rests_until:  # what moves meanwhile is put in order by `reorder`
+            return
         pages, now, plan = self._begin(), scheduler.clock.time(), scheduler.plan
         self._take_over(plan_order(scheduler.policy, pages, plan, plan.budget, now, thorough=False))
+        ended = scheduler.clock.monotonic()
+        self._rests_until = ended + _REST * (ended - begun)
 
     async def reorder(self) -> None:
         """Put pages in order again in a worker."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from recrawl.engine.automatic import best_fixed, propose, worth
 from recrawl.engine.status import finite
+from recrawl.engine.wording import significant
 from recrawl.errors import InvalidModel, RecrawlError
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ __all__ = ["comparison", "fleet", "laws", "occupancy", "prospects", "thresholds"
 _ROWS = 257  # levels shown one by one
 _POINTS = 80  # of a drawn density
 _CURVE = 24  # numbers of robots on a curve
+_SHORT_CURVE, _LARGE = 10, 128  # on that of a buffer for more pages than this
+_MODELS = 4  # fitted queues whose answers are kept: the present one, and some that commands ask for
 _MEASURED = {
     "loss": ("loss (per page)", "share"),
     "obsolete": ("obsolete in buffer (per page)", "share"),
@@ -60,7 +64,7 @@ def occupancy(
     seen = {row["level"]: row for row in measured or ()}
     predicted: Sequence[float] = ()
     if model is not None:
-        predicted = model.predict(table).level_probability
+        predicted = _predicted(model, None if table is None else tuple(table))
     top = max([len(predicted) - 1, *seen])
     width = max(1, math.ceil((top + 1) / _ROWS))
     found = []
@@ -84,6 +88,11 @@ def occupancy(
     return finite(found)  # type: ignore[no-any-return]
 
 
+@lru_cache(8 * _MODELS)
+def _predicted(model: FittedQueue, table: tuple[int, ...] | None) -> tuple[float, ...]:
+    return tuple(model.predict(table).level_probability)
+
+
 def laws(model: FittedQueue) -> list[dict[str, Any]]:
     """The fitted laws with their densities, beside histograms of what was measured."""
     parts = (
@@ -101,7 +110,7 @@ def _law(name: str, law: PhaseType, samples: int, histogram: Histogram) -> dict[
         "mean": law.mean,
         "scv": law.scv,
         "samples": samples,
-        "detail": f"mean {law.mean:.4g} s, scv {law.scv:.3g}, from {samples:,}",
+        "detail": f"mean {significant(law.mean, 4)} s, scv {significant(law.scv)}, from {samples:,}",
         "density": _density(law, histogram.edges),
         "histogram": [
             {"low": low, "high": high, "density": count / (samples * (high - low))}
@@ -126,11 +135,15 @@ def _density(law: PhaseType, edges: Sequence[float]) -> list[list[float]]:
     return found
 
 
-def _numbers_up_to(most: int) -> list[int]:
-    """All numbers, or some two dozen of them, evenly in their logarithm."""
-    if most <= _CURVE:
+def _numbers_up_to(most: int, points: int) -> list[int]:
+    """All numbers, or about so many of them, evenly in their logarithm.
+
+    >>> _numbers_up_to(3, 5), _numbers_up_to(100, 5)
+    ([1, 2, 3], [1, 3, 10, 32, 100])
+    """
+    if most <= points:
         return list(range(1, most + 1))
-    return sorted({round(most ** (place / (_CURVE - 1))) for place in range(_CURVE)})
+    return sorted({round(most ** (place / (points - 1))) for place in range(points)})
 
 
 def fleet(model: FittedQueue, most: int | None = None) -> dict[str, Any]:
@@ -138,7 +151,7 @@ def fleet(model: FittedQueue, most: int | None = None) -> dict[str, Any]:
     model = _with_robots(model, most)
     capacity = model.conditions.capacity
     rows = []
-    for number in _numbers_up_to(model.conditions.robots):
+    for number in _numbers_up_to(model.conditions.robots, _CURVE if capacity <= _LARGE else _SHORT_CURVE):
         found = model.predict((number,) * (capacity + 1))
         rows.append({"robots": number, **_measures(found)})
     least = min(rows, key=lambda row: row["cost"])
@@ -274,16 +287,30 @@ def _under(model: FittedQueue, table: Sequence[int]) -> dict[str, Any]:
 
 def _told(document: Mapping[str, Any], reason: str) -> str:
     now, same = document["now"]["measures"], document["same"]["measures"]
+
+    def part(of: Mapping[str, Any], name: str) -> str:
+        return f"{significant(100 * of[name], 2)} %"
+
     text = (
-        f"With the present thresholds the indexer would starve {100 * same['starvation']:.2g} % of the time "
-        f"(now {100 * now['starvation']:.2g} %), {100 * same['loss']:.2g} % of the pages would be lost "
-        f"(now {100 * now['loss']:.2g} %)"
+        f"With the present thresholds the indexer would starve {part(same, 'starvation')} of the time "
+        f"(now {part(now, 'starvation')}), {part(same, 'loss')} of the pages would be lost (now {part(now, 'loss')})"
     )
     if document["best"] is None:
         return f"{text}. No better ones were found: {reason}."
     best = document["best"]["measures"]
     gain = 1.0 - best["cost"] / same["cost"] if same["cost"] > 0 else 0.0
-    return f"{text}; the best ones for that would cost {100 * gain:.2g} % less."
+    return f"{text}; the best ones for that would cost {significant(100 * gain, 2)} % less."
+
+
+@lru_cache(_MODELS)
+def _fixed_part(model: FittedQueue) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """What follows from the fitted queue alone: found once for each."""
+    return laws(model), fleet(model)
+
+
+@lru_cache(16 * _MODELS)
+def _what_if(model: FittedQueue, service_factor: float) -> dict[str, Any]:
+    return what_if(model, service_factor=service_factor)
 
 
 def prospects(
@@ -309,9 +336,8 @@ def prospects(
     usable = table if table and len(table) == model.conditions.capacity + 1 else None
     try:
         found["occupancy"] = occupancy(measured, model, usable)
-        found["laws"] = laws(model)
-        found["fleet"] = fleet(model)
-        found["what_if"] = what_if(model, service_factor=service_factor)
+        found["laws"], found["fleet"] = _fixed_part(model)
+        found["what_if"] = _what_if(model, service_factor)
     except RecrawlError as error:
         found["reason"] = str(error)
     return finite(found)  # type: ignore[no-any-return]

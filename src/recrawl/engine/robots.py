@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from recrawl.engine.records import Outcome, State
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from recrawl.engine.measures import Measures
     from recrawl.engine.protocols import Accessor, Clock, Store
@@ -21,6 +21,7 @@ __all__ = ["Robots"]
 
 # No page came: nothing to index, and the page is tried again later.
 _FRUITLESS = (Outcome.BUSY, Outcome.FAILED, Outcome.REFUSED)
+_REMEMBERED = 20_000  # pages never accessed, some 10 MB
 
 
 def _asked(page: PageRecord) -> PageRecord:
@@ -55,6 +56,7 @@ class Robots:
         self._queue, self._measures, self._clock = queue, measures, clock
         self._fruitless = fruitless
         self.in_flight: dict[str, PageRecord] = {}
+        self._found: dict[str, PageRecord] = {}
         self.active = 0
         self.waiting = 0  # robots that are switched on and have nothing to access
         self._working = 0  # robots that access a page or wait for one
@@ -83,6 +85,13 @@ class Robots:
         """Let every robot finish its access and leave."""
         self._stopping = True
         self._room.set()
+
+    def remember(self, pages: Iterable[PageRecord]) -> None:
+        """Pages that were found just now: until their first access there is no more to know of them."""
+        for page in pages:
+            if len(self._found) >= _REMEMBERED:
+                return
+            self._found[page.url] = page
 
     async def _run(self) -> None:
         while not self._stopping:
@@ -125,7 +134,7 @@ class Robots:
     async def _access(self, ticket: Ticket, begun: float, robots: int) -> None:
         access = None
         try:
-            page = await self._store.page(ticket.url)
+            page = self._found.pop(ticket.url, None) or await self._store.page(ticket.url)
             if page is None:  # another process has removed it
                 self._scheduler.remove(ticket.url)
                 return

@@ -79,6 +79,6 @@ def engine_status(engine: Engine, running: bool) -> dict[str, Any]:
     }
     service = document["queue"]["service_time"]["value"]
     if service > 0:
-        cost = engine.measures.cost(engine.behaviour.costs.costs(service))
+        cost = engine.measures.cost(engine.behaviour.costs.prices(service))
         document["queue"]["cost"] = cost.document()
     return finite(document)  # type: ignore[no-any-return]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from recrawl.engine.control_loop import described, fixed, switched, table_of
 from recrawl.engine.fitting import Here, Task
 from recrawl.engine.queue_log import FEWEST
+from recrawl.engine.wording import significant
 from recrawl.errors import RecrawlError
 
 if TYPE_CHECKING:
@@ -162,17 +163,17 @@ class Tuning:
         if fitted is None or fitted.access_share <= SLOW_ACCESS or len(set(table)) == 1:
             return []
         text = (
-            f"accesses take {fitted.access_share:.2g} mean service times (more than {SLOW_ACCESS}): robots that are "
-            "switched off still deliver"
+            f"accesses take {significant(fitted.access_share, 2)} mean service times (more than {SLOW_ACCESS}): "
+            "robots that are switched off still deliver"
         )
         if fitted.finishing(table) is None:
             return [f"{text}, so predictions drift"]
         if self.predicted is None or self.at_once is None:
             return [text]
         return [
-            f"{text}. The prediction allows for it; without, loss would be {self.at_once.loss:.3g} instead of "
-            f"{self.predicted.loss:.3g}, starvation {self.at_once.starvation:.3g} instead of "
-            f"{self.predicted.starvation:.3g}"
+            f"{text}. The prediction allows for it; without, loss would be {significant(self.at_once.loss)} instead of "
+            f"{significant(self.predicted.loss)}, starvation {significant(self.at_once.starvation)} instead of "
+            f"{significant(self.predicted.starvation)}"
         ]
 
     def _astray(self) -> list[str]:
@@ -185,8 +186,8 @@ class Tuning:
             predicted = float(getattr(self.predicted, name))
             if abs(value - predicted) > max(0.1 * predicted, 0.01) + 2.0 * width:  # false while width is NaN
                 found.append(
-                    f"{name} is {value:.3g} ± {width:.2g} and was predicted as {predicted:.3g}: the fitted model does "
-                    "not describe this queue well"
+                    f"{name} is {significant(value)} ± {significant(width, 2)} and was predicted as "
+                    f"{significant(predicted)}: the fitted model does not describe this queue well"
                 )
         return found
 

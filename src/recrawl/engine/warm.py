@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["warm_kernels", "warm_up"]
 
 _SITE = "example.invalid"
+_GC = (10_000, 20, 10)  # objects and rounds between two looks: pages make many objects, and few circles
 _warm: set[str] = set()  # policies for which this process is
 
 
@@ -40,6 +41,7 @@ async def warm_up(clock: Clock, politeness: Politeness, settings: SchedulerSetti
     scheduler.add(pages)
     scheduler.learn([Observation(page, now + 1.0, number % 2 == 0) for number, page in enumerate(pages)])
     await scheduler.replan(1.0)
+    gc.set_threshold(*_GC)
     gc.freeze()  # modules stay: to look through them again and again would stop everything for a while each time
 
 

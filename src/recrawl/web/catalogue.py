@@ -127,7 +127,7 @@ async def read_catalogue(store: Store, insight: Insight, now: float) -> Catalogu
     numbers: dict[str, int] = {}
     parts: list[tuple[NDArray[np.int64], NDArray[np.int8], dict[str, NDArray[np.float64]]]] = []
     async for columns in store.scan():
-        arrays = await asyncio.to_thread(insight.arrays, columns, now)
+        arrays = await asyncio.to_thread(insight.arrays, columns, now, None)
         urls.extend(columns.url)
         parts.append((_numbered(columns.site, numbers), _states(columns.state), _numbers(columns, arrays)))
     if not parts:

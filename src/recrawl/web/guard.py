@@ -15,7 +15,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from recrawl.errors import RecrawlError
@@ -45,6 +45,7 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+_RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
 _BURST_SECONDS = 4.0  # of a rate that may come at once
 _MOST_CLIENTS = 4096
 
@@ -97,9 +98,9 @@ class Guard:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers.setdefault(name, value)
+                given = {name for name, _ in message["headers"]}
+                rest = [pair for pair in _RAW_HEADERS if pair[0] not in given]
+                message = {**message, "headers": [*message["headers"], *rest]}
             await send(message)
 
         try:
@@ -180,8 +181,11 @@ class Guard:
         kind, _, token = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and _same(token.strip(), self._options.token):
             return "bearer"
+        cookies = headers.get("cookie", "")
+        if not cookies:
+            return None
         try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(self._options.cookie)
+            cookie = SimpleCookie(cookies).get(self._options.cookie)
         except CookieError:
             return None
         return "cookie" if cookie is not None and _same(cookie.value, self._session) else None

@@ -12,6 +12,7 @@ from recrawl.engine.politeness import Politeness
 from recrawl.engine.urls import canonical_url
 from recrawl.errors import ConfigError, InvalidModel
 from recrawl.settings import parse_budget
+from recrawl.web.overview import share
 from recrawl.web.problems import invalid, refused
 from recrawl.web.requests import Done
 from recrawl.web.source import Source
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from recrawl.engine.engine import Engine
     from recrawl.engine.fitted import FittedQueue
     from recrawl.engine.insight import Insight, PageInsight
-    from recrawl.engine.records import PageRecord
     from recrawl.web.requests import ControlOrder, SignalItem
 
 __all__ = ["LiveSource"]
@@ -57,14 +57,18 @@ class LiveSource(Source):
         kept = await asyncio.to_thread(self.engine.scheduler.kept)
         return Insight(kept["prior"], settings.policy, settings.weights, kept.get("clocks"))
 
-    async def chances(self, records: Sequence[PageRecord], now: float) -> list[float | None]:
+    async def copies(self, urls: Sequence[str], now: float) -> dict[str, tuple[float | None, float | None]]:
         table = self.engine.scheduler.table
-        known = [record.url for record in records if record.url in table.slot and record.digest is not None]
-        if not known:
-            return [None for _ in records]
-        slots = np.array([table.slot[url] for url in known], dtype=np.int64)
-        found = dict(zip(known, table.current(slots, now).tolist(), strict=True))
-        return [found.get(record.url) for record in records]
+        known = [url for url in urls if url in table.slot]
+        found: dict[str, tuple[float | None, float | None]] = {}
+        if len(known) < len(urls):  # no longer scheduled, and still in the index
+            found = await super().copies([url for url in urls if url not in table.slot], now)
+        if known:
+            slots = np.array([table.slot[url] for url in known], dtype=np.int64)
+            chances = table.current(slots, now).tolist()
+            for url, last, chance in zip(known, table.last[slots].tolist(), chances, strict=True):
+                found[url] = (None, None) if math.isnan(last) else (last, share(chance))
+        return found
 
     async def queue_model(self) -> FittedQueue | None:
         return self.engine.tuning.fitted

@@ -75,4 +75,5 @@ class Login:
 
     def _form(self, target: str, note: str, status: int = 200) -> Response:
         page = _PAGE.format(next=escape(target, quote=True), note=escape(note))
-        return HTMLResponse(page, status, {"Cache-Control": "no-store"})
+        # Without a referrer a browser sends its form with "Origin: null", which is refused.
+        return HTMLResponse(page, status, {"Cache-Control": "no-store", "Referrer-Policy": "same-origin"})

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from recrawl.engine.records import Outcome
 from recrawl.web.documents import AccessEntry, BeliefPoint, PageRow, PageView
+from recrawl.web.wording import rate, significant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,8 +37,8 @@ def span(seconds: float) -> str:
     """
     for unit, size in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
         if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.3g} s"
+            return f"{significant(seconds / size)} {unit}"
+    return f"{significant(seconds)} s"
 
 
 def page_row(page: PageInsight, due: float | None) -> PageRow:
@@ -141,6 +142,6 @@ def why_due(page: PageInsight, policy: str, now: float) -> str:
     if policy == "proportional":
         return f"accessed in proportion to its changes: every {span(page.access_interval)}"
     return (
-        f"after {span(page.access_interval)} the freshness that an access regains (weight {page.weight:.3g}, about "
-        f"{86400.0 * page.change_rate:.3g} changes per day) reaches the price"
+        f"after {span(page.access_interval)} the freshness that an access regains (weight {significant(page.weight)}, "
+        f"changes about {rate(page.change_rate)}) reaches the price"
     )

@@ -26,7 +26,8 @@ def bind(host: str, port: int, *, explicit: bool) -> socket.socket:
     """A listening socket. The usual port, when taken, gives way to the next free one; an explicit one does not."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for number in range(port, port + (1 if explicit or port == 0 else _TRIES)):
-        bound = socket.socket(family, socket.SOCK_STREAM)
+        # By its name: asyncio sends at once (no delay) only on sockets that say they are TCP.
+        bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind((host, number))

@@ -11,6 +11,8 @@ import json
 import math
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from recrawl.engine.history import SERIES
@@ -64,6 +66,8 @@ class Source(NoActions):
     def __init__(self, store: Store, index: Index, data: Path | None = None) -> None:
         self.store, self.index, self._data = store, index, data
         self._kept = Kept()
+        # Searches for thresholds take seconds: one after the other, and in nobody's way.
+        self._alone = ThreadPoolExecutor(1, thread_name_prefix="recrawl-robots")
 
     # What differs beside the engine and inside it.
 
@@ -92,9 +96,14 @@ class Source(NoActions):
 
         return await self._kept.get("insight", 2.0, lambda: Insight.of(self.store))
 
-    async def chances(self, records: Sequence[PageRecord], now: float) -> list[float | None]:
-        """Probability that each copy is current, for a few pages."""
-        return (await self.insight()).current(records, now)
+    async def copies(self, urls: Sequence[str], now: float) -> dict[str, tuple[float | None, float | None]]:
+        """Of a few pages: when they were last seen, and the probability that their copies are current."""
+        records = [record for record in await self.store.some_pages(urls) if record is not None]
+        chances = (await self.insight()).current(records, now) if records else []
+        return {
+            record.url: (record.last_access, share(chance))
+            for record, chance in zip(records, chances, strict=True)
+        }
 
     async def paused(self) -> list[str]:
         """Sites that are paused."""
@@ -158,11 +167,8 @@ class Source(NoActions):
         """Pages that match, each with the probability that its copy is current."""
         begun, now = time.perf_counter(), self.now()
         count, hits = await self.index.search(query, site=site, limit=limit, offset=offset)
-        records = await self.store.some_pages([hit.url for hit in hits]) if hits else []
-        known = [record for record in records if record is not None]
-        chances = await self.chances(known, now) if known else []
-        current = {record.url: chance for record, chance in zip(known, chances, strict=True)}
-        seen = {record.url: record.last_access for record in known}
+        copies = await self.copies([hit.url for hit in hits], now) if hits else {}
+        unknown = (None, None)
         found = [
             Hit(
                 url=hit.url,
@@ -173,8 +179,8 @@ class Source(NoActions):
                 marks=list(hit.marks),
                 score=hit.score,
                 revision=hit.revision,
-                last_seen=seen.get(hit.url),
-                current_probability=share(current.get(hit.url)),
+                last_seen=copies.get(hit.url, unknown)[0],
+                current_probability=copies.get(hit.url, unknown)[1],
             )
             for hit in hits
         ]
@@ -324,7 +330,8 @@ class Source(NoActions):
 
     async def _robots(self, service_factor: float) -> RobotsView:
         now, status, model = self.now(), await self.status(), await self.queue_model()
-        return await asyncio.to_thread(robots_view, now, status, model, service_factor)
+        work = partial(robots_view, now, status, model, service_factor)
+        return await asyncio.get_running_loop().run_in_executor(self._alone, work)
 
     async def queue_model(self) -> FittedQueue | None:
         """The index queue as it was fitted; None: not yet."""

@@ -9,6 +9,8 @@ import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from recrawl.engine.wording import NOTHING, significant
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -30,27 +32,9 @@ __all__ = [
     "span",
 ]
 
-NOTHING = "–"
 _THIN = "\u202f"  # narrow no-break space between a number and its unit
 _SPANS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"))
 _RATES = ((1.0, "s"), (60.0, "min"), (3600.0, "h"), (86400.0, "d"))
-
-
-def significant(value: float | None, digits: int = 3) -> str:
-    """A number with so many digits that count, without an exponent where people can do without.
-
-    >>> significant(0.012345), significant(1234.5), significant(12.0), significant(3.2e-9), significant(None)
-    ('0.0123', '1,234', '12', '3.2e-09', '–')
-    """
-    if value is None or not math.isfinite(value):
-        return NOTHING
-    if value == 0:
-        return "0"
-    size = math.floor(math.log10(abs(value)))
-    if size < -5 or size > 14:
-        return f"{value:.{digits - 1}g}"
-    text = f"{value:,.{max(0, digits - 1 - size)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def percent(share: float | None) -> str:

@@ -17,6 +17,7 @@ __all__ = ["Finder"]
 
 _SNIPPET = 200  # characters
 _LOOKED_AT = 3_000  # characters of a text in which a snippet is looked for
+_AROUND = 800  # of them, where a word is known to be
 _TRIES = 20  # places inside longer words that are passed over
 _WORDS = 64  # of a query that are looked for; the rest of a longer one is left out
 
@@ -85,12 +86,8 @@ class Finder:
 
     def _hit(self, score: float, page: Any, snippets: tantivy.SnippetGenerator, words: Sequence[str]) -> Hit:
         whole = page.get_first("text") or ""
-        part = page
-        if (
-            len(whole) > _LOOKED_AT
-        ):  # to take a long text apart for a snippet would take longer than the search
-            start = _beginning(whole, words)
-            part = tantivy.Document(text=whole[start : start + _LOOKED_AT])
+        start, end = _place(whole, words)  # to take a whole text apart would take longer than the search
+        part = page if (start, end) == (0, len(whole)) else tantivy.Document(text=whole[start:end])
         snippet = snippets.snippet_from_doc(part)
         text, places = joined(snippet.fragment(), [(mark.start, mark.end) for mark in snippet.highlighted()])
         if not text:  # the words are in the title or the headings
@@ -106,15 +103,24 @@ class Finder:
         )
 
 
-def _beginning(text: str, words: Sequence[str]) -> int:
-    """Where to look for a snippet in a long text: before the longest of the words that is found in it."""
+def _place(text: str, words: Sequence[str]) -> tuple[int, int]:
+    """Where to look for a snippet: around the longest of the words that is found, or else at the beginning.
+
+    >>> _place("apples and an apple", ["apple"]), _place("no fruit", ["apple"])
+    ((0, 19), (0, 8))
+    >>> text = "x " * 500 + "apple" + " x" * 500
+    >>> text[slice(*_place(text, ["apple"]))].index("apple")
+    200
+    """
     small = text.lower()
     for word in words:
         place = small.find(word)
         for _ in range(_TRIES):
             if place < 0:
                 break
-            if place == 0 or not small[place - 1].isalnum():
-                return small.rfind(" ", 0, max(place - _SNIPPET, 0)) + 1
-            place = small.find(word, place + 1)
-    return 0
+            end = place + len(word)
+            if not (small[place - 1 : place].isalnum() or small[end : end + 1].isalnum()):
+                start = small.rfind(" ", 0, max(place - _SNIPPET, 0)) + 1
+                return start, min(start + _AROUND, len(text))
+            place = small.find(word, end)
+    return 0, min(_LOOKED_AT, len(text))

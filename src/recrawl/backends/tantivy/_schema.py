@@ -37,10 +37,19 @@ def analyzer() -> tantivy.TextAnalyzer:
 
 def separated(text: str) -> str:
     """The text with accents joined to their letters and unspaced characters apart."""
-    if text.isascii():
+    if text.isascii() or _is_latin(text):
         return text
     text = unicodedata.normalize("NFC", text)
     return _UNSPACED_RUN.sub(lambda run: _INVISIBLE + _INVISIBLE.join(run[0]) + _INVISIBLE, text)
+
+
+def _is_latin(text: str) -> bool:
+    """Whether all characters are below U+0100: no accent stands apart there, and spaces are written."""
+    try:
+        text.encode("latin-1")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def joined(text: str, places: Sequence[tuple[int, int]] = ()) -> tuple[str, tuple[tuple[int, int], ...]]:

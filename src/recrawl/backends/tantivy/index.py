@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
@@ -30,6 +31,8 @@ __all__ = ["TantivyIndex"]
 _WATERMARK = ":watermark"  # no URL begins like this
 _HEAP = 64_000_000  # bytes of words gathered before a part is written to disk
 _SEARCHERS = 2  # threads that search
+_QUICK = 0.002  # seconds: searches that take less, of short queries for a few hits, need no thread
+_SHORT_QUERY, _FEW_HITS = 200, 50
 
 # Files that tantivy makes, and nothing else, are removed by `clear`.
 _OWN_FILES = (
@@ -75,6 +78,7 @@ class TantivyIndex:
         self._opening = threading.Lock()
         self._applied_to = 0
         self._closed = False
+        self._usual = 2.0 * _QUICK  # processor seconds of a search, lately
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="recrawl-index")
         self._searching = ThreadPoolExecutor(_SEARCHERS, thread_name_prefix="recrawl-search")
 
@@ -90,13 +94,26 @@ class TantivyIndex:
     async def search(
         self, query: str, *, site: str | None = None, limit: int = 10, offset: int = 0
     ) -> tuple[int, list[Hit]]:
-        def work() -> tuple[int, list[Hit]]:
-            index = self._opened()
-            with self._explained():
-                finder = Finder(index.searcher(), index.schema, self._analyzer)
-                return finder.search(query, site, limit, offset)
+        if self._is_quick(query, limit):
+            return self._search(query, site, limit, offset)
+        return await self._run(self._searching, lambda: self._search(query, site, limit, offset))
 
-        return await self._run(self._searching, work)
+    def _is_quick(self, query: str, limit: int) -> bool:
+        """Whether a search had better be done at once.
+
+        tantivy keeps the interpreter's lock while it searches, so the event loop gains nothing from a thread; and the
+        thread would wait for the lock behind all others, for ten times as long as a search takes.
+        """
+        opened = self._writer is not None and self._index is not None and not self._closed
+        return opened and self._usual < _QUICK and len(query) <= _SHORT_QUERY and limit <= _FEW_HITS
+
+    def _search(self, query: str, site: str | None, limit: int, offset: int) -> tuple[int, list[Hit]]:
+        index, begun = self._opened(), time.thread_time()
+        with self._explained():
+            finder = Finder(index.searcher(), index.schema, self._analyzer)
+            found = finder.search(query, site, limit, offset)
+        self._usual += 0.1 * (time.thread_time() - begun - self._usual)
+        return found
 
     async def verify(self) -> None:
         await self._run(self._searching, self._verify)
