@@ -168,24 +168,6 @@ def test_pages_that_share_nothing_are_left_on_their_own(together):
     assert shrink < 0.6 if together else shrink > 8.0
 
 
-def test_a_new_bin_goes_on_from_where_the_clock_was():
-    from recrawl.estimate import _clock_kernels as kernel
-
-    belief, slots = lived()
-    width = belief.state.numbers[kernel.WIDTH]
-    times = np.linspace(2000.0 - 20 * width, 2000.0, 50)
-    before = np.array([belief.clock(slots[:6], time) for time in times])
-    kernel.advance_clocks(belief.state, 2000.0 + 3.5 * width)
-    after = np.array([belief.clock(slots[:6], time) for time in times])
-    assert after == pytest.approx(before, abs=1e-3 * width)
-    onward = [belief.clock(slots[:6], 2000.0 + k * width) for k in range(4)]
-    assert (np.diff(onward, axis=0) > 0).all()
-    now = 2000.0 + 500 * width  # a long silence: unseen bins go at about speed 1
-    kernel.advance_clocks(belief.state, now)
-    gone = belief.clock(slots[:6], now) - onward[0]
-    assert gone == pytest.approx(500 * width, rel=0.05)
-
-
 def test_what_was_kept_without_scores_is_taken_over():
     from recrawl.estimate import _clock_kernels as kernel
 

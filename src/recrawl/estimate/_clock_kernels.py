@@ -160,37 +160,18 @@ def advance_clocks(clocks: Clocks, now: float) -> None:
 @compiled
 def open_bins(clocks: Clocks, number: int) -> None:
     """Open bins up to a number; as many of the oldest leave."""
-    counters, numbers = clocks.counters, clocks.numbers
-    idle = max(
-        0, number - counters[BIN] - 2 * BINS
-    )  # a long silence: all bins leave, and as many unseen ones
-    clocks.groups.base[: counters[GROUPS]] += idle * numbers[WIDTH]
-    counters[BIN] += idle
-    while counters[BIN] < number:
-        counters[BIN] += 1
-        for group in range(counters[GROUPS]):
-            open_bin(clocks, group, counters[BIN] & (BINS - 1))
-
-
-@compiled_in_place
-def open_bin(clocks: Clocks, group: int, column: int) -> None:
-    """The oldest bin of a clock leaves, and the next takes its column; it goes as expected, as nothing is seen yet."""
-    groups, numbers = clocks.groups, clocks.numbers
-    speed, since = groups.speed[group], groups.since[group]
-    gone = speed[column] * numbers[WIDTH]
-    groups.base[group] += gone
-    for other in range(BINS):
-        since[other] -= gone
-    before = (column - 1) & (BINS - 1)
-    since[column] = since[before] + speed[before] * numbers[WIDTH]
-    groups.changes[group, column] = 0.0
-    groups.exposure[group, column] = 0.0
-    speed[column] = 1.0
-    if clocks.counters[TICKING]:
-        parent = groups.parent[group]
-        above = groups.speed[parent, column] if parent >= 0 else 1.0
-        excess = speed[before] - (groups.speed[parent, before] if parent >= 0 else 1.0)
-        speed[column] = min(max(above + numbers[LASTING] * excess, 0.2 * above), numbers[CAP])
+    groups, counters, width = clocks.groups, clocks.counters, clocks.numbers[WIDTH]
+    steps = number - counters[BIN]
+    for group in range(counters[GROUPS]):
+        for step in range(1, min(steps, BINS) + 1):
+            column = (counters[BIN] + step) & (BINS - 1)
+            groups.base[group] += groups.speed[group, column] * width
+            groups.changes[group, column] = 0.0
+            groups.exposure[group, column] = 0.0
+            groups.speed[group, column] = 1.0
+        groups.base[group] += max(0, steps - BINS) * width
+    counters[BIN] = number
+    speeds(clocks)
 
 
 @compiled_in_place
