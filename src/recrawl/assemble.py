@@ -304,6 +304,29 @@ def behaviour_of(settings: Settings) -> Behaviour:
     )
 
 
+def _scope_of(settings: Settings, urls: tuple[str, ...]) -> RunScope:
+    """Which pages belong to the run."""
+    scope = Scope.of(
+        urls,
+        hosts=settings.hosts,
+        include=settings.include,
+        exclude=settings.exclude,
+        max_depth=settings.max_depth,
+        fixed=bool(settings.urls_file),
+    )
+    return RunScope(scope, settings.max_pages, weights=_weights(settings))
+
+
+def _politeness_of(settings: Settings, sites: Mapping[str, SiteOptions], clock: Clock) -> Politeness:
+    options = PolitenessOptions(
+        min_delay_seconds=settings.min_delay_seconds,
+        max_concurrency=settings.max_concurrency,
+        backoff_seconds=settings.backoff_seconds,
+        max_backoff_seconds=settings.max_backoff_seconds,
+    )
+    return Politeness(clock, options, sites)
+
+
 @asynccontextmanager
 async def engine_of(settings: Settings, clock: Clock | None = None) -> AsyncIterator[Engine]:
     """A wired engine on the data directory, closed at the end whatever happens. A second one is refused."""
@@ -313,28 +336,7 @@ async def engine_of(settings: Settings, clock: Clock | None = None) -> AsyncIter
     clock = clock or SystemClock()
     urls = _start_urls(settings)
     sites = _site_options(settings)
-    scope = RunScope(
-        Scope.of(
-            urls,
-            hosts=settings.hosts,
-            include=settings.include,
-            exclude=settings.exclude,
-            max_depth=settings.max_depth,
-            fixed=bool(settings.urls_file),
-        ),
-        settings.max_pages,
-        weights=_weights(settings),
-    )
-    politeness = Politeness(
-        clock,
-        PolitenessOptions(
-            min_delay_seconds=settings.min_delay_seconds,
-            max_concurrency=settings.max_concurrency,
-            backoff_seconds=settings.backoff_seconds,
-            max_backoff_seconds=settings.max_backoff_seconds,
-        ),
-        sites,
-    )
+    scope, politeness = _scope_of(settings, urls), _politeness_of(settings, sites, clock)
     accessor = HttpAccessor(
         _access_options(settings),
         clock=clock,

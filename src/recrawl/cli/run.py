@@ -105,10 +105,7 @@ def run(
     }
     chosen = load_settings({**flags, **parse_flags(settings or [])}, config)
     seconds = None if lasting is None else parse_seconds(lasting, "--for")
-    level = [logging.WARNING, logging.INFO, logging.DEBUG][min(verbose, 2)]
-    logging.basicConfig(
-        stream=sys.stderr, level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+    _log_to_stderr(verbose)
     document, interrupted = asyncio.run(_run(chosen, seconds, listen is not None))
     if as_json:
         from recrawl.cli._output import print_json
@@ -116,6 +113,13 @@ def run(
         print_json(document)
     if interrupted:
         raise typer.Exit(130)
+
+
+def _log_to_stderr(verbose: int) -> None:
+    level = [logging.WARNING, logging.INFO, logging.DEBUG][min(verbose, 2)]
+    logging.basicConfig(
+        stream=sys.stderr, level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
 
 
 async def _run(settings: Settings, seconds: float | None, explicit: bool) -> tuple[dict[str, Any], bool]:
